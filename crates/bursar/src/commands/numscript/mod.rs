@@ -1,0 +1,84 @@
+//! `bursar numscript run` and `bursar numscript check`.
+
+mod case;
+mod cases;
+mod run;
+
+use std::path::PathBuf;
+
+use bursar_core::numscript::{Feature, Features, Mode};
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a program against given balances and print its postings
+    Run(RunArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The program
+    #[arg(value_name = "SCRIPT", required_unless_present = "cases")]
+    script: Option<PathBuf>,
+    /// Variables: a JSON object of texts, such as {"amount":"USD/2 1050"}
+    #[arg(long, value_name = "FILE")]
+    vars: Option<PathBuf>,
+    /// Balances: a JSON array of {"account","asset","amount","color"?}
+    #[arg(long, value_name = "FILE")]
+    balances: Option<PathBuf>,
+    /// Account metadata: a JSON object of objects of texts
+    #[arg(long, value_name = "FILE")]
+    metadata: Option<PathBuf>,
+    /// Run every case of a JSON Lines file instead, and print one JSON line each
+    #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["script", "vars", "balances", "metadata"])]
+    cases: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    language: Language,
+}
+
+/// What the language means for this call.
+#[derive(Debug, Args)]
+struct Language {
+    /// Behave exactly like upstream, known faults included
+    #[arg(long)]
+    compat: bool,
+    /// Turn an experimental feature on (may be repeated; `all` turns all of them on)
+    #[arg(long = "feature", value_name = "NAME", value_parser = parse_features)]
+    features: Vec<Features>,
+}
+
+impl Language {
+    fn mode(&self) -> Mode {
+        if self.compat { Mode::Compat } else { Mode::Safe }
+    }
+
+    fn features(&self) -> Features {
+        self.features.iter().fold(Features::NONE, |all, more| all.union(*more))
+    }
+}
+
+impl Command {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Run(arguments) => match &arguments.cases {
+                Some(path) => cases::run(path, arguments.language.mode()),
+                None => run::run(&arguments),
+            },
+        }
+    }
+}
+
+fn parse_features(name: &str) -> Result<Features, String> {
+    if name == "all" {
+        return Ok(Features::ALL);
+    }
+    Feature::from_name(name).map(|feature| Features::NONE.with(feature)).ok_or_else(|| {
+        let names: Vec<_> = Feature::ALL.into_iter().map(Feature::name).collect();
+        format!("the features are all, {}", names.join(", "))
+    })
+}

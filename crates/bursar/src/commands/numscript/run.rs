@@ -1,0 +1,70 @@
+//! One program with its inputs from files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use bursar_core::numscript::{Inputs, Program};
+use serde::de::DeserializeOwned;
+
+use super::RunArguments;
+use super::case::{Answer, Balance, snapshot};
+use crate::failure::Failure;
+use crate::terminal;
+
+pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    let path = arguments.script.as_deref().unwrap_or(Path::new("-"));
+    let source = read(path)?;
+    let vars: BTreeMap<String, String> = read_json(arguments.vars.as_deref())?;
+    let balances: Vec<Balance> = read_json(arguments.balances.as_deref())?;
+    let metadata = read_json(arguments.metadata.as_deref())?;
+    let snapshot = snapshot(&balances, &metadata).map_err(Failure::new)?;
+    let outcome = Program::new(&source, arguments.language.features(), arguments.language.mode())
+        .and_then(|program| program.run(&Inputs::Text(&vars), &snapshot))
+        .map_err(|error| Failure::rendered(error.render(&source, &path.display().to_string())))?;
+    let answer = Answer::new(None, Ok(outcome));
+    if arguments.json {
+        let text = serde_json::to_string(&answer).map_err(|error| Failure::new(error.to_string()))?;
+        return terminal::say(&text);
+    }
+    show(&answer)
+}
+
+fn show(answer: &Answer) -> Result<(), Failure> {
+    let Answer::Done { postings, tx_metadata, accounts_metadata, .. } = answer else { return Ok(()) };
+    let rows = postings
+        .iter()
+        .map(|posting| {
+            vec![
+                posting.source.clone(),
+                posting.destination.clone(),
+                posting.color.clone(),
+                posting.asset.clone(),
+                posting.amount.clone(),
+            ]
+        })
+        .collect();
+    let header = ["source", "destination", "colour", "asset", "amount"];
+    terminal::say(&terminal::table(&header, 4, rows).to_string())?;
+    for (key, value) in tx_metadata {
+        terminal::say(&format!("transaction: {key} = {value}"))?;
+    }
+    for (account, entries) in accounts_metadata {
+        for (key, value) in entries {
+            terminal::say(&format!("@{account}: {key} = {value}"))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| Failure::reading(path, &error))
+}
+
+/// The file's content, or nothing if no file was named.
+fn read_json<T: DeserializeOwned + Default>(path: Option<&Path>) -> Result<T, Failure> {
+    let Some(path) = path else { return Ok(T::default()) };
+    serde_json::from_str(&read(path)?).map_err(|error| {
+        Failure::new(format!("{}: {error}. Nothing was run; correct the file", path.display()))
+    })
+}

@@ -1,0 +1,20 @@
+//! `bursar`: configuration, composition and commands. Everything that decides about money is in `bursar-core`.
+
+mod commands;
+mod failure;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let outcome = commands::Arguments::parse().run();
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            terminal::complain(&failure);
+            failure.exit_code()
+        }
+    }
+}
