@@ -29,12 +29,13 @@ impl<'a> Balances<'a> {
         Self { records, mode, rows: BTreeMap::new(), undo: Vec::new(), attempts: 0 }
     }
 
-    /// Makes sure that the row is known, as the records have it.
+    /// Makes sure that the row is known, as the records have it. The outside world has no balance to read.
     pub(super) fn load(&mut self, key: &Key) -> &Amount {
         let records = self.records;
-        self.rows
-            .entry(key.clone())
-            .or_insert_with_key(|key| records.balance(&key.account, &key.asset, &key.color))
+        self.rows.entry(key.clone()).or_insert_with_key(|key| match &*key.account {
+            "world" => Amount::ZERO,
+            account => records.balance(account, &key.asset, &key.color),
+        })
     }
 
     /// Makes every scale of an asset known that the records have for the account.

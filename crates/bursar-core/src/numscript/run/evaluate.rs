@@ -236,9 +236,10 @@ impl Run<'_> {
 
     pub(super) fn color(&mut self, code: Option<&Code>) -> Ran<Name> {
         let color = self.color_text(code)?;
-        let Some(code) = code else { return Ok(color) };
-        self.require(Feature::AssetColors, code.span)?;
-        if is_color(&color) { Ok(color) } else { Err(ErrorKind::InvalidColor { color }.at(code.span)) }
+        match code {
+            Some(code) if !is_color(&color) => Err(ErrorKind::InvalidColor { color }.at(code.span)),
+            Some(_) | None => Ok(color),
+        }
     }
 
     /// The text of a colour, not yet checked. No colour is the empty one.

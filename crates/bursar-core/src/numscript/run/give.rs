@@ -38,17 +38,19 @@ impl Run<'_> {
         }
     }
 
+    /// What would receive nothing is not even evaluated.
     fn give_in_order(&mut self, clauses: &Clauses<Code>, amount: &Amount) -> Ran<()> {
         let mut left = amount.clone();
         for (cap, target) in &clauses.capped {
             if left.is_zero() {
-                break;
+                return Ok(());
             }
             let part = self.amount_here(cap)?.floored().min(left.clone());
-            self.give_target(target, &part)?;
-            left = left.minus(&part);
+            if !part.is_zero() {
+                self.give_target(target, &part)?;
+                left = left.minus(&part);
+            }
         }
-        // What would receive nothing is not even evaluated.
         if left.is_zero() {
             return Ok(());
         }

@@ -37,9 +37,11 @@ impl Run<'_> {
     /// Takes as much of the amount as the source has, and says how much that was.
     pub(super) fn take_up_to(&mut self, source: &Source<Code>, amount: &Amount) -> Ran<Amount> {
         self.step(source.span)?;
+        let amount = &amount.clone().floored();
         match &source.kind {
             SourceKind::Account { account, color, overdraft } => {
                 let limit = self.limit(overdraft)?;
+                self.require_colors(color.as_ref())?;
                 let account = self.account(account)?;
                 let color = self.color(color.as_ref())?;
                 let limit = if &*account == "world" { Limit::None } else { limit };
@@ -86,14 +88,16 @@ impl Run<'_> {
         match &source.kind {
             SourceKind::Account { account, color, overdraft } => {
                 let limit = self.limit(overdraft)?;
+                self.require_colors(color.as_ref())?;
                 let account = self.account(account)?;
-                let color = self.color(color.as_ref())?;
-                let Limit::At(limit) = limit else {
-                    return Err(ErrorKind::InvalidUnboundedInSendAll { name: account }.at(source.span));
+                let limit = match limit {
+                    Limit::At(limit) if &*account != "world" => limit,
+                    Limit::At(_) | Limit::None => {
+                        let kind = ErrorKind::InvalidUnboundedInSendAll { name: account };
+                        return Err(kind.at(source.span));
+                    }
                 };
-                if &*account == "world" {
-                    return Err(ErrorKind::InvalidUnboundedInSendAll { name: account }.at(source.span));
-                }
+                let color = self.color(color.as_ref())?;
                 let available = self.available(&account, &color, &limit);
                 Ok(self.take_account(account, color, &Limit::At(limit), &available))
             }
@@ -147,10 +151,9 @@ impl Run<'_> {
     }
 
     fn take_account(&mut self, account: Name, color: Name, limit: &Limit, amount: &Amount) -> Amount {
-        let wanted = amount.clone().floored();
         let taken = match limit {
-            Limit::None => wanted,
-            Limit::At(limit) => self.available(&account, &color, limit).min(wanted),
+            Limit::None => amount.clone(),
+            Limit::At(limit) => self.available(&account, &color, limit).min(amount.clone()),
         };
         if !taken.is_zero() {
             let key = Key {
@@ -172,6 +175,10 @@ impl Run<'_> {
             asset: Name::clone(&self.asset),
         };
         self.balances.get(&key).plus(limit).floored()
+    }
+
+    fn require_colors(&self, color: Option<&Code>) -> Ran<()> {
+        color.map_or(Ok(()), |code| self.require(Feature::AssetColors, code.span))
     }
 
     fn limit(&mut self, overdraft: &Overdraft<Code>) -> Ran<Limit> {
