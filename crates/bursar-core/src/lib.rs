@@ -2,7 +2,12 @@
 //!
 //! No IO, clock, randomness, async, logging or global state: time, seeds and configuration are arguments. The
 //! dependency list is the proof.
+//!
+//! Reading order: `money`, `ids`, `numscript` (the language), `rulebook` (chart, mappings, templates, drift),
+//! `ledger` (what happens to an event that is posted).
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+pub mod ids;
+pub mod money;
 pub mod numscript;

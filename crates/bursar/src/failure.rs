@@ -23,7 +23,10 @@ impl Failure {
     }
 
     pub(crate) fn reading(path: &Path, error: &std::io::Error) -> Self {
-        Self::new(format!("cannot read {}: {error}. Nothing was done; check the path", path.display()))
+        Self::new(format!(
+            "cannot read {}: {error}. Nothing was done; check the path",
+            path.display()
+        ))
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {

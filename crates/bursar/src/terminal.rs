@@ -27,7 +27,9 @@ pub(crate) fn is_interactive() -> bool {
 /// A table with a header; columns from `numbers_from` on are aligned to the right.
 pub(crate) fn table(header: &[&str], numbers_from: usize, rows: Vec<Vec<String>>) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Disabled);
+    table
+        .load_style(presets::UTF8_BORDERS_ONLY)
+        .set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.to_vec());
     table.add_rows(rows);
     for column in table.column_iter_mut().skip(numbers_from) {

@@ -187,8 +187,12 @@ impl<E> Source<E> {
             SourceKind::Scaling { account, through } => {
                 SourceKind::Scaling { account: f(account), through: f(through) }
             }
-            SourceKind::List(sources) => SourceKind::List(sources.iter().map(|s| s.map(f)).collect()),
-            SourceKind::OneOf(sources) => SourceKind::OneOf(sources.iter().map(|s| s.map(f)).collect()),
+            SourceKind::List(sources) => {
+                SourceKind::List(sources.iter().map(|s| s.map(f)).collect())
+            }
+            SourceKind::OneOf(sources) => {
+                SourceKind::OneOf(sources.iter().map(|s| s.map(f)).collect())
+            }
             SourceKind::Allotment(parts) => SourceKind::Allotment(
                 parts.iter().map(|(share, source)| (share.map(f), source.map(f))).collect(),
             ),

@@ -74,7 +74,8 @@ impl Program {
         for declaration in &script.variables {
             variables.push(Variable {
                 name: Name::clone(&declaration.name),
-                kind: Type::from_name(&declaration.kind).ok_or_else(|| Name::clone(&declaration.kind)),
+                kind: Type::from_name(&declaration.kind)
+                    .ok_or_else(|| Name::clone(&declaration.kind)),
                 kind_span: declaration.kind_span,
                 name_span: declaration.name_span,
                 origin: declaration.origin.as_ref().map(|origin| scope.expression(origin)),
@@ -164,9 +165,12 @@ impl Scope {
 
 fn monetary(asset: Code, amount: Code) -> Op {
     match (&asset.op, &amount.op) {
-        (Op::Constant(Value::Asset(asset)), Op::Constant(Value::Number(amount))) => Op::Constant(
-            Value::Monetary(Monetary { asset: Name::clone(asset), amount: amount.clone() }),
-        ),
+        (Op::Constant(Value::Asset(asset)), Op::Constant(Value::Number(amount))) => {
+            Op::Constant(Value::Monetary(Monetary {
+                asset: Name::clone(asset),
+                amount: amount.clone(),
+            }))
+        }
         _ => Op::Monetary(Box::new(asset), Box::new(amount)),
     }
 }

@@ -110,7 +110,9 @@ impl Lexer<'_> {
             }
             b'A'..=b'Z' => {
                 self.take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-                if self.peek() == Some(b'/') && self.peek_at(1).is_some_and(|byte| byte.is_ascii_digit()) {
+                if self.peek() == Some(b'/')
+                    && self.peek_at(1).is_some_and(|byte| byte.is_ascii_digit())
+                {
                     self.advance();
                     self.take_while(|byte| byte.is_ascii_digit());
                 }
@@ -124,7 +126,8 @@ impl Lexer<'_> {
                 self.at = self.at.saturating_add(2);
                 Ok(Token::FeatureHeader)
             }
-            b'[' | b']' | b'(' | b')' | b'{' | b'}' | b',' | b'=' | b'*' | b'-' | b'+' | b'/' | b'\\' => {
+            b'[' | b']' | b'(' | b')' | b'{' | b'}' | b',' | b'=' | b'*' | b'-' | b'+' | b'/'
+            | b'\\' => {
                 self.advance();
                 Ok(Token::Symbol(first))
             }
@@ -154,7 +157,8 @@ impl Lexer<'_> {
             self.at = self.at.saturating_add(fraction).saturating_add(1);
             return Token::Percentage;
         }
-        while self.peek() == Some(b'_') && self.peek_at(1).is_some_and(|byte| byte.is_ascii_digit()) {
+        while self.peek() == Some(b'_') && self.peek_at(1).is_some_and(|byte| byte.is_ascii_digit())
+        {
             self.advance();
             self.take_while(|byte| byte.is_ascii_digit());
         }

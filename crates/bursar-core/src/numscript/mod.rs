@@ -5,6 +5,7 @@
 
 pub mod amount;
 pub mod ast;
+mod check;
 mod compile;
 mod error;
 mod feature;
@@ -17,11 +18,13 @@ mod run;
 mod span;
 mod value;
 
+pub use check::{Finding, check};
 pub use compile::Program;
 pub use error::{Error, ErrorKind};
 pub use feature::{Feature, Features};
 pub use parse::parse;
 pub use portion::{Portion, PortionError};
+pub use render::Severity;
 pub use run::{Inputs, Outcome, Posting, Records, Snapshot};
 pub use span::Span;
 pub use value::{Monetary, Name, Type, Value, is_address, is_asset};

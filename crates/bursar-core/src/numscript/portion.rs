@@ -6,9 +6,9 @@ use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_traits::{One as _, Signed as _, Zero as _};
 
+use super::Mode;
 use super::amount::Amount;
 use super::limits;
-use super::Mode;
 
 /// A rational number in lowest terms with a positive denominator.
 #[derive(Clone, PartialEq, Eq)]
@@ -50,7 +50,10 @@ impl Portion {
         }
         let divisor = numerator.gcd(&denominator);
         let sign = denominator.signum();
-        Some(Self { numerator: numerator / &divisor * &sign, denominator: denominator / divisor * sign })
+        Some(Self {
+            numerator: numerator / &divisor * &sign,
+            denominator: denominator / divisor * sign,
+        })
     }
 
     /// `digits` as a percentage with `decimals` of them behind the point.
@@ -117,7 +120,11 @@ impl fmt::Debug for Portion {
 /// Divides `total`: each part is its share rounded down, and the units left over go one each to the first parts.
 ///
 /// The parts always add up to `total`.
-pub(super) fn allot(total: &Amount, shares: &[Share], mode: Mode) -> Result<Vec<Amount>, AllotError> {
+pub(super) fn allot(
+    total: &Amount,
+    shares: &[Share],
+    mode: Mode,
+) -> Result<Vec<Amount>, AllotError> {
     let weights = weigh(shares, mode)?;
     let total_big = total.to_big();
     let mut parts = Vec::with_capacity(shares.len());

@@ -26,7 +26,13 @@ pub(super) struct Text<'a> {
     pub(super) path: &'a str,
 }
 
-pub(super) fn render(severity: Severity, headline: &str, span: Span, hint: &str, text: &Text<'_>) -> String {
+pub(super) fn render(
+    severity: Severity,
+    headline: &str,
+    span: Span,
+    hint: &str,
+    text: &Text<'_>,
+) -> String {
     let level = match severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -36,8 +42,9 @@ pub(super) fn render(severity: Severity, headline: &str, span: Span, hint: &str,
         && text.source.is_char_boundary(range.start)
         && text.source.is_char_boundary(range.end);
     let range = if inside { range } else { 0..0 };
-    let snippet =
-        Snippet::source(text.source).path(text.path).annotation(AnnotationKind::Primary.span(range));
+    let snippet = Snippet::source(text.source)
+        .path(text.path)
+        .annotation(AnnotationKind::Primary.span(range));
     let group = level.primary_title(headline).element(snippet).element(Level::HELP.message(hint));
     Renderer::plain().render(&[group])
 }

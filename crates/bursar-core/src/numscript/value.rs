@@ -118,7 +118,9 @@ pub(super) fn account(text: &str) -> Result<Value, ErrorKind> {
 /// Segments of letters, digits, `_` and `-`, joined by colons.
 pub fn is_address(text: &str) -> bool {
     text.len() <= limits::ADDRESS_BYTES_MAX
-        && text.split(':').all(|segment| !segment.is_empty() && segment.bytes().all(is_address_byte))
+        && text
+            .split(':')
+            .all(|segment| !segment.is_empty() && segment.bytes().all(is_address_byte))
 }
 
 pub(super) const fn is_address_byte(byte: u8) -> bool {

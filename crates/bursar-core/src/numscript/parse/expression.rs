@@ -27,7 +27,11 @@ impl Parser<'_> {
             rest.push((sign, self.ratio()?));
         }
         let span = first.span.to(self.previous_span());
-        Ok(if rest.is_empty() { first } else { Expr { kind: ExprKind::Sum(Box::new(first), rest), span } })
+        Ok(if rest.is_empty() {
+            first
+        } else {
+            Expr { kind: ExprKind::Sum(Box::new(first), rest), span }
+        })
     }
 
     fn ratio(&mut self) -> Parsed<Expr> {

@@ -1,5 +1,10 @@
 //! Tokens to a tree: header, variables, statements.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a token that does not fit is an error, whichever it is"
+)]
+
 mod expression;
 mod movement;
 
@@ -112,7 +117,10 @@ impl Parser<'_> {
                 self.advance();
                 Ok(Statement::Call(self.call(start)?))
             }
-            _ => Err(self.unexpected("a statement: `send`, `save`, or a call such as `set_tx_meta(…)`")),
+            _ => {
+                Err(self
+                    .unexpected("a statement: `send`, `save`, or a call such as `set_tx_meta(…)`"))
+            }
         }
     }
 
@@ -212,7 +220,8 @@ impl Parser<'_> {
             Token::End => "the program stops too early: is a bracket left open?",
             _ => "correct the program at this place",
         };
-        ErrorKind::Parse { message: format!("expected {expected}, found {found}"), hint }.at(self.span())
+        ErrorKind::Parse { message: format!("expected {expected}, found {found}"), hint }
+            .at(self.span())
     }
 
     fn text(&self, span: Span) -> &str {

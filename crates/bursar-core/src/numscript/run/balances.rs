@@ -40,6 +40,9 @@ impl<'a> Balances<'a> {
 
     /// Makes every scale of an asset known that the records have for the account.
     pub(super) fn load_scales(&mut self, account: &Name, base: &str) {
+        if &**account == "world" {
+            return;
+        }
         for (asset, amount) in self.records.scales(account, base) {
             let key = Key { account: Name::clone(account), color: Name::from(""), asset };
             self.rows.entry(key).or_insert(amount);

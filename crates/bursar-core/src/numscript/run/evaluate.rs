@@ -32,7 +32,10 @@ impl Run<'_> {
                     amount: monetary.amount.negated(),
                     asset: monetary.asset,
                 })),
-                other @ (Value::Account(_) | Value::Asset(_) | Value::String(_) | Value::Portion(_)) => {
+                other @ (Value::Account(_)
+                | Value::Asset(_)
+                | Value::String(_)
+                | Value::Portion(_)) => {
                     Err(wrong_type(&[Type::Monetary, Type::Number], other, negated.span))
                 }
             },
@@ -61,14 +64,19 @@ impl Run<'_> {
                 Value::Monetary(left) => {
                     let right = self.monetary(code)?;
                     if left.asset != right.asset {
-                        let kind =
-                            ErrorKind::MismatchedCurrency { expected: left.asset, got: right.asset };
+                        let kind = ErrorKind::MismatchedCurrency {
+                            expected: left.asset,
+                            got: right.asset,
+                        };
                         return Err(kind.at(code.span));
                     }
                     let amount = apply(*sign, &left.amount, &right.amount);
                     Value::Monetary(Monetary { asset: left.asset, amount })
                 }
-                other @ (Value::Account(_) | Value::Asset(_) | Value::String(_) | Value::Portion(_)) => {
+                other @ (Value::Account(_)
+                | Value::Asset(_)
+                | Value::String(_)
+                | Value::Portion(_)) => {
                     return Err(wrong_type(&[Type::Monetary, Type::Number], other, first.span));
                 }
             };
@@ -230,7 +238,9 @@ impl Run<'_> {
 
     pub(super) fn portion(&mut self, code: &Code) -> Ran<Portion> {
         let value = self.evaluate(code)?;
-        let Value::Portion(portion) = value else { return Err(wrong_type(&[Type::Portion], value, code.span)) };
+        let Value::Portion(portion) = value else {
+            return Err(wrong_type(&[Type::Portion], value, code.span));
+        };
         Ok(portion)
     }
 
@@ -250,7 +260,9 @@ impl Run<'_> {
 
     fn number(&mut self, code: &Code) -> Ran<Amount> {
         let value = self.evaluate(code)?;
-        let Value::Number(amount) = value else { return Err(wrong_type(&[Type::Number], value, code.span)) };
+        let Value::Number(amount) = value else {
+            return Err(wrong_type(&[Type::Number], value, code.span));
+        };
         Ok(amount)
     }
 }
@@ -290,7 +302,9 @@ fn to_string(value: Value, span: Span) -> Ran<Name> {
 }
 
 fn to_monetary(value: Value, span: Span) -> Ran<Monetary> {
-    let Value::Monetary(monetary) = value else { return Err(wrong_type(&[Type::Monetary], value, span)) };
+    let Value::Monetary(monetary) = value else {
+        return Err(wrong_type(&[Type::Monetary], value, span));
+    };
     Ok(monetary)
 }
 

@@ -93,7 +93,8 @@ impl Run<'_> {
         while let Some(piece) = self.pull(&left) {
             left = left.minus(&piece.amount);
             let asset = Name::clone(&self.asset);
-            self.balances.credit(Key { account: piece.account, color: piece.color, asset }, &piece.amount);
+            self.balances
+                .credit(Key { account: piece.account, color: piece.color, asset }, &piece.amount);
         }
     }
 

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub use outcome::{Inputs, Outcome, Posting, Records, Snapshot};
 
+use super::Mode;
 use super::amount::Amount;
 use super::ast::{Sent, Statement};
 use super::compile::{Code, Program};
@@ -23,7 +24,6 @@ use super::feature::Feature;
 use super::limits;
 use super::span::Span;
 use super::value::{Name, Value, is_address, is_asset};
-use super::Mode;
 use balances::{Balances, Key};
 
 type Ran<T> = Result<T, Box<Error>>;

@@ -78,7 +78,11 @@ impl Run<'_> {
         self.step(source.span)?;
         match &source.kind {
             SourceKind::Account { overdraft: Overdraft::Unbounded, .. } => Ok(()),
-            SourceKind::Account { account, color, overdraft: Overdraft::None | Overdraft::UpTo(_) } => {
+            SourceKind::Account {
+                account,
+                color,
+                overdraft: Overdraft::None | Overdraft::UpTo(_),
+            } => {
                 let account = self.account(account)?;
                 let color = self.color_text(color.as_ref())?;
                 if &*account != "world" {

@@ -1,5 +1,6 @@
 //! Sources: how much each can give, and the pieces they put into the queue.
 
+use super::super::Mode;
 use super::super::amount::Amount;
 use super::super::ast::{self, Overdraft, Source, SourceKind};
 use super::super::compile::Code;
@@ -8,7 +9,6 @@ use super::super::feature::Feature;
 use super::super::portion::{AllotError, Share, allot};
 use super::super::span::Span;
 use super::super::value::Name;
-use super::super::Mode;
 use super::balances::Key;
 use super::{Piece, Ran, Run};
 
@@ -150,7 +150,13 @@ impl Run<'_> {
         self.take_up_to(last, amount)
     }
 
-    fn take_account(&mut self, account: Name, color: Name, limit: &Limit, amount: &Amount) -> Amount {
+    fn take_account(
+        &mut self,
+        account: Name,
+        color: Name,
+        limit: &Limit,
+        amount: &Amount,
+    ) -> Amount {
         let taken = match limit {
             Limit::None => amount.clone(),
             Limit::At(limit) => self.available(&account, &color, limit).min(amount.clone()),

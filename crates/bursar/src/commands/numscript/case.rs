@@ -93,7 +93,8 @@ impl Answer {
                     .accounts_metadata
                     .into_iter()
                     .map(|(account, entries)| {
-                        let entries = entries.into_iter().map(|(key, value)| (key.to_string(), value));
+                        let entries =
+                            entries.into_iter().map(|(key, value)| (key.to_string(), value));
                         (account.to_string(), entries.collect())
                     })
                     .collect(),

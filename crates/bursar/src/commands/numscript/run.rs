@@ -24,14 +24,17 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         .map_err(|error| Failure::rendered(error.render(&source, &path.display().to_string())))?;
     let answer = Answer::new(None, Ok(outcome));
     if arguments.json {
-        let text = serde_json::to_string(&answer).map_err(|error| Failure::new(error.to_string()))?;
+        let text =
+            serde_json::to_string(&answer).map_err(|error| Failure::new(error.to_string()))?;
         return terminal::say(&text);
     }
     show(&answer)
 }
 
 fn show(answer: &Answer) -> Result<(), Failure> {
-    let Answer::Done { postings, tx_metadata, accounts_metadata, .. } = answer else { return Ok(()) };
+    let Answer::Done { postings, tx_metadata, accounts_metadata, .. } = answer else {
+        return Ok(());
+    };
     let rows = postings
         .iter()
         .map(|posting| {

@@ -1,0 +1,111 @@
+//! Ids: UUIDv7 made from a given time and seed, written with a prefix that says what they name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+use uuid::{Builder, Uuid};
+
+/// Randomness as a value: whoever admits a request gives it one, and everything random is derived from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seed([u8; 16]);
+
+impl Seed {
+    pub const fn new(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// Bytes that depend on the seed, a purpose and a number, and on nothing else.
+    pub fn derive(&self, purpose: &str, number: u64) -> [u8; 32] {
+        Sha256::new()
+            .chain_update(self.0)
+            .chain_update(number.to_be_bytes())
+            .chain_update(purpose.as_bytes())
+            .finalize()
+            .into()
+    }
+}
+
+/// A number for tests and simulations.
+impl From<u64> for Seed {
+    fn from(number: u64) -> Self {
+        Self(u128::from(number).to_be_bytes())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {what}: it begins with `{prefix}_` and 32 hexadecimal digits follow")]
+pub struct IdError {
+    text: String,
+    what: &'static str,
+    prefix: &'static str,
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            pub const PREFIX: &'static str = $prefix;
+
+            /// The id number `number` of what a request with this time and seed makes.
+            pub fn new(now: Timestamp, seed: &Seed, number: u64) -> Self {
+                Self(uuid(now, seed, Self::PREFIX, number))
+            }
+
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "_{}"), self.0.simple())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                parse(text, Self::PREFIX).map(Self).ok_or_else(|| IdError {
+                    text: text.chars().take(80).collect(),
+                    what: $what,
+                    prefix: Self::PREFIX,
+                })
+            }
+        }
+    };
+}
+
+id!(
+    /// A transaction of the ledger.
+    TransactionId, "tx", "a transaction id"
+);
+
+/// Ids of one prefix sort by time; within a millisecond by chance.
+fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
+    let [a, b, c, d, e, f, g, h, i, j, ..] = seed.derive(prefix, number);
+    let milliseconds = u64::try_from(now.as_millisecond()).unwrap_or_default();
+    Builder::from_unix_timestamp_millis(milliseconds, &[a, b, c, d, e, f, g, h, i, j]).into_uuid()
+}
+
+/// Accepts exactly what `Display` writes, so that one id has one spelling.
+fn parse(text: &str, prefix: &str) -> Option<Uuid> {
+    let digits = text.strip_prefix(prefix)?.strip_prefix('_')?;
+    let is_canonical = digits.len() == 32
+        && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    if is_canonical { Uuid::try_parse(digits).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests;
