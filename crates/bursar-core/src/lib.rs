@@ -8,6 +8,12 @@
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+pub mod chart;
 pub mod ids;
+pub mod journal;
+pub mod ledger;
 pub mod money;
 pub mod numscript;
+pub mod rejection;
+pub mod rulebook;
+pub mod views;

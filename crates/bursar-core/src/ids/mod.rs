@@ -1,4 +1,4 @@
-//! Ids: UUIDv7 made from a given time and seed, written with a prefix that says what they name.
+//! Ids: UUIDs of version 7 made from a given time and seed, written with a prefix that says what they name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -94,9 +94,10 @@ id!(
 
 /// Ids of one prefix sort by time; within a millisecond by chance.
 fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
-    let [a, b, c, d, e, f, g, h, i, j, ..] = seed.derive(prefix, number);
+    let bytes = seed.derive(prefix, number);
+    let random = bytes.first_chunk::<10>().copied().unwrap_or_default();
     let milliseconds = u64::try_from(now.as_millisecond()).unwrap_or_default();
-    Builder::from_unix_timestamp_millis(milliseconds, &[a, b, c, d, e, f, g, h, i, j]).into_uuid()
+    Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid()
 }
 
 /// Accepts exactly what `Display` writes, so that one id has one spelling.

@@ -10,7 +10,9 @@ fn at(milliseconds: i64) -> Timestamp {
 
 #[test]
 fn the_same_time_and_seed_give_the_same_id() {
-    let id = |milliseconds, seed: u64, number| TransactionId::new(at(milliseconds), &seed.into(), number);
+    let id = |milliseconds, seed: u64, number| {
+        TransactionId::new(at(milliseconds), &seed.into(), number)
+    };
     assert_eq!(id(1, 2, 3), id(1, 2, 3));
     assert_ne!(id(1, 2, 3), id(1, 2, 4));
     assert_ne!(id(1, 2, 3), id(1, 3, 3));
@@ -28,7 +30,9 @@ fn an_id_reads_back_as_it_was_written() {
 #[test]
 fn other_texts_are_not_ids() {
     let text = TransactionId::new(at(0), &Seed::from(7), 0).to_string();
-    for wrong in ["", "tx_", "po_00000000000070008000000000000000", &text[1..], &text.to_uppercase()] {
+    for wrong in
+        ["", "tx_", "po_00000000000070008000000000000000", &text[1..], &text.to_uppercase()]
+    {
         assert!(wrong.parse::<TransactionId>().is_err(), "{wrong}");
     }
     insta::assert_snapshot!("nonsense".parse::<TransactionId>().unwrap_err());

@@ -23,12 +23,12 @@ impl Currency {
     }
 
     /// How many digits stand behind the decimal point: 2 for PKR, 3 for IQD, 0 for JPY.
-    pub fn decimals(&self) -> u8 {
+    pub const fn decimals(self) -> u8 {
         self.decimals
     }
 
     /// The name of the currency's minor unit in the ledger and in Numscript, such as `PKR/2`.
-    pub fn asset(&self) -> String {
+    pub fn asset(self) -> String {
         format!("{}/{}", self.code(), self.decimals)
     }
 
@@ -47,8 +47,10 @@ impl FromStr for Currency {
         let error = || CurrencyError { text: text.to_owned() };
         let code: [u8; 3] = text.as_bytes().try_into().map_err(|_| error())?;
         // Metals and accounting units have no minor unit and cannot be paid out.
-        let exponent = iso_currency::Currency::from_code(text).and_then(|currency| currency.exponent());
-        let decimals = exponent.and_then(|exponent| u8::try_from(exponent).ok()).ok_or_else(error)?;
+        let exponent =
+            iso_currency::Currency::from_code(text).and_then(iso_currency::Currency::exponent);
+        let decimals =
+            exponent.and_then(|exponent| u8::try_from(exponent).ok()).ok_or_else(error)?;
         Ok(Self { code, decimals })
     }
 }

@@ -18,9 +18,13 @@ pub struct Money {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MoneyError {
-    #[error("`{text}` is not an amount: write digits and at most one decimal point, such as 1500.00")]
+    #[error(
+        "`{text}` is not an amount: write digits and at most one decimal point, such as 1500.00"
+    )]
     Malformed { text: String },
-    #[error("`{text}` has {given} decimals, but {currency} has {allowed}: round it before you send it")]
+    #[error(
+        "`{text}` has {given} decimals, but {currency} has {allowed}: round it before you send it"
+    )]
     TooPrecise { text: String, given: usize, allowed: u8, currency: Currency },
     #[error("`{text}` {currency} is beyond what an amount can hold: check it, or split it")]
     TooLarge { text: String, currency: Currency },
@@ -69,9 +73,8 @@ impl Money {
         };
         let sign = if unsigned.len() == text.len() { "" } else { "-" };
         let digits = format!("{sign}{whole}{fraction}{}", "0".repeat(padding));
-        let minor = digits
-            .parse()
-            .map_err(|_| MoneyError::TooLarge { text: shorten(text), currency })?;
+        let minor =
+            digits.parse().map_err(|_| MoneyError::TooLarge { text: shorten(text), currency })?;
         Ok(Self { currency, minor })
     }
 
@@ -97,9 +100,16 @@ impl Money {
         Ok(Self { minor, ..self })
     }
 
-    fn combine(self, other: Self, operation: fn(i64, i64) -> Option<i64>) -> Result<Self, MoneyError> {
+    fn combine(
+        self,
+        other: Self,
+        operation: fn(i64, i64) -> Option<i64>,
+    ) -> Result<Self, MoneyError> {
         if self.currency != other.currency {
-            return Err(MoneyError::CurrencyMismatch { left: self.currency, right: other.currency });
+            return Err(MoneyError::CurrencyMismatch {
+                left: self.currency,
+                right: other.currency,
+            });
         }
         let minor = operation(self.minor, other.minor).ok_or(MoneyError::Overflow)?;
         Ok(Self { minor, ..self })

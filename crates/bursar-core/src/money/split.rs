@@ -23,7 +23,9 @@ impl Money {
             parts.push((part, remainder));
         }
         let mut order: Vec<usize> = (0..parts.len()).collect();
-        order.sort_by_key(|index| std::cmp::Reverse(parts.get(*index).map(|(_, remainder)| *remainder)));
+        order.sort_by_key(|index| {
+            std::cmp::Reverse(parts.get(*index).map(|(_, remainder)| *remainder))
+        });
         for index in order {
             if left == 0 {
                 break;
@@ -36,7 +38,8 @@ impl Money {
         parts
             .into_iter()
             .map(|(part, _)| {
-                let minor = i64::try_from(part.saturating_mul(sign)).map_err(|_| MoneyError::Overflow)?;
+                let minor =
+                    i64::try_from(part.saturating_mul(sign)).map_err(|_| MoneyError::Overflow)?;
                 Ok(Self { minor, ..self })
             })
             .collect()

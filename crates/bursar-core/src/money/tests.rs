@@ -68,7 +68,9 @@ fn wrong_decimals_say_what_is_wrong() {
         ("92233720368547758.08", "PKR"),
     ]
     .into_iter()
-    .map(|(text, code)| format!("{code} {text}: {}", Money::parse(text, currency(code)).unwrap_err()))
+    .map(|(text, code)| {
+        format!("{code} {text}: {}", Money::parse(text, currency(code)).unwrap_err())
+    })
     .collect();
     insta::assert_snapshot!(messages.join("\n"));
 }
@@ -90,9 +92,14 @@ fn arithmetic_is_checked() {
 #[test]
 fn basis_points_round_half_away_from_zero() {
     let pkr = currency("PKR");
-    for (minor, points, expected) in
-        [(10_000, 290, 290), (50, 100, 1), (49, 100, 0), (-50, 100, -1), (-49, 100, 0), (i64::MAX, 10_000, i64::MAX)]
-    {
+    for (minor, points, expected) in [
+        (10_000, 290, 290),
+        (50, 100, 1),
+        (49, 100, 0),
+        (-50, 100, -1),
+        (-49, 100, 0),
+        (i64::MAX, 10_000, i64::MAX),
+    ] {
         let part = Money::from_minor(minor, pkr).basis_points(points).unwrap();
         assert_eq!(part.minor(), expected, "{minor} × {points}");
     }

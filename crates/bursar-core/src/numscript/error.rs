@@ -56,10 +56,10 @@ pub enum ErrorKind {
     MetadataNotFound { account: Name, key: Name },
     #[error("the account `{account}` has a negative balance of {amount}")]
     NegativeBalance { account: Name, amount: Amount },
-    #[error("the amount {amount} is negative")]
-    NegativeAmount { amount: Amount },
-    #[error("{asset} {needed} is needed here, {available} is available")]
-    MissingFunds { asset: Name, needed: Amount, available: Amount },
+    #[error("the amount {asset} {amount} is negative")]
+    NegativeAmount { asset: Name, amount: Amount },
+    #[error("{asset} {needed} is needed here, {available} is available{}", in_account(account.as_ref()))]
+    MissingFunds { asset: Name, needed: Amount, available: Amount, account: Option<Name> },
     #[error("the shares add up to {sum} instead of 1")]
     InvalidAllotmentSum { sum: Portion },
     #[error("a source divided into shares cannot send everything")]
@@ -166,6 +166,10 @@ impl ErrorKind {
             Self::ResourceLimit { .. } => "split the program into smaller ones".to_owned(),
         }
     }
+}
+
+fn in_account(account: Option<&Name>) -> String {
+    account.map(|account| format!(" in `{account}`")).unwrap_or_default()
 }
 
 fn join(types: &[Type]) -> String {

@@ -23,7 +23,7 @@ use super::error::{Error, ErrorKind};
 use super::feature::Feature;
 use super::limits;
 use super::span::Span;
-use super::value::{Name, Value, is_address, is_asset};
+use super::value::{Monetary, Name, Value, is_address, is_asset};
 use balances::{Balances, Key};
 
 type Ran<T> = Result<T, Box<Error>>;
@@ -94,8 +94,8 @@ impl Run<'_> {
                     }
                     Sent::Amount(code) => {
                         let monetary = self.monetary(code)?;
+                        refuse_negative(&monetary, code.span)?;
                         self.asset = monetary.asset;
-                        refuse_negative(&monetary.amount, code.span)?;
                         self.take_exactly(source, &monetary.amount)?;
                         monetary.amount
                     }
@@ -113,7 +113,7 @@ impl Run<'_> {
             Sent::All(asset) => (self.asset_of(asset)?, None),
             Sent::Amount(code) => {
                 let monetary = self.monetary(code)?;
-                (monetary.asset, Some((monetary.amount, code.span)))
+                (Name::clone(&monetary.asset), Some((monetary, code.span)))
             }
         };
         let account = self.account(account)?;
@@ -121,14 +121,14 @@ impl Run<'_> {
         let balance = self.balances.get(&key);
         let usable = match amount {
             None => balance.min(Amount::ZERO),
-            Some((amount, span)) => {
-                refuse_negative(&amount, span)?;
+            Some((monetary, span)) => {
+                refuse_negative(&monetary, span)?;
                 // Saving must not lift a negative balance: that would allow a second overdraft.
                 let floor = match self.program.mode {
                     Mode::Safe => balance.clone().min(Amount::ZERO),
                     Mode::Compat => Amount::ZERO,
                 };
-                balance.minus(&amount).max(floor)
+                balance.minus(&monetary.amount).max(floor)
             }
         };
         self.balances.set(key, usable);
@@ -196,9 +196,10 @@ fn statement_span(statement: &Statement<Code>) -> Span {
     }
 }
 
-fn refuse_negative(amount: &Amount, span: Span) -> Ran<()> {
-    if amount.is_negative() {
-        return Err(ErrorKind::NegativeAmount { amount: amount.clone() }.at(span));
+fn refuse_negative(monetary: &Monetary, span: Span) -> Ran<()> {
+    if !monetary.amount.is_negative() {
+        return Ok(());
     }
-    Ok(())
+    let Monetary { asset, amount } = monetary.clone();
+    Err(ErrorKind::NegativeAmount { asset, amount }.at(span))
 }

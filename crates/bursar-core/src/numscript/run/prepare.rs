@@ -39,7 +39,14 @@ impl Run<'_> {
                 parse_as(variable, &text)
             }
             Op::Call(..) => self.evaluate(origin),
-            _ => {
+            Op::Constant(_)
+            | Op::Slot(_)
+            | Op::Unbound(_)
+            | Op::Address(_)
+            | Op::Monetary(..)
+            | Op::Negation(_)
+            | Op::Sum(..)
+            | Op::Ratio(..) => {
                 self.require(Feature::MidScriptFunctionCall, origin.span)?;
                 self.evaluate(origin)
             }

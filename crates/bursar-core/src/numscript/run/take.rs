@@ -26,10 +26,19 @@ impl Run<'_> {
         if taken == *amount {
             return Ok(());
         }
+        let account = match &source.kind {
+            SourceKind::Account { account, .. } => self.account(account).ok(),
+            SourceKind::Scaling { .. }
+            | SourceKind::List(_)
+            | SourceKind::OneOf(_)
+            | SourceKind::Allotment(_)
+            | SourceKind::Max { .. } => None,
+        };
         Err(ErrorKind::MissingFunds {
             asset: Name::clone(&self.asset),
             needed: amount.clone(),
             available: taken,
+            account,
         }
         .at(source.span))
     }

@@ -1,0 +1,107 @@
+//! Postings read as debits and credits, and the rules that make them double entry.
+//!
+//! Every account shows a positive balance on its normal side; `@world` is the bridge between the two sides. Money
+//! into a debit-normal account is a debit, out of it a credit; for a credit-normal account it is the reverse.
+
+use std::collections::BTreeMap;
+
+use crate::chart::{GlAccount, GlCode, Side};
+use crate::money::{Currency, Money, decimal};
+use crate::numscript::Name;
+
+/// The outside: where money comes from and goes to.
+pub const WORLD: &str = "world";
+
+/// Money that moves from one account to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posting {
+    pub source: Name,
+    pub destination: Name,
+    pub money: Money,
+}
+
+/// One end of a posting, as an accountant sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leg<'a> {
+    pub address: &'a Name,
+    pub code: GlCode,
+    pub side: Side,
+    pub money: Money,
+}
+
+/// Postings that are not double entry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    #[error("the account `{address}` belongs to no code of the chart")]
+    UnknownAccount { address: Name },
+    #[error("a posting from `{from}` to `{to}` crosses the two sides of the books")]
+    CrossSide { from: Name, to: Name },
+    #[error("debits of {} {currency} meet credits of {} {currency}", decimal(*.debits, *.currency), decimal(*.credits, *.currency))]
+    Unbalanced { currency: Currency, debits: i128, credits: i128 },
+}
+
+/// Reads postings back as journal legs. Refuses what an accountant could not have written.
+pub fn legs<'a, 'c>(
+    postings: &'a [Posting],
+    classify: impl Fn(&Name) -> Option<&'c GlAccount>,
+) -> Result<Vec<Leg<'a>>, JournalError> {
+    let mut legs = Vec::with_capacity(postings.len().saturating_mul(2));
+    let end = |address: &'a Name| -> Result<Option<&'c GlAccount>, JournalError> {
+        if &**address == WORLD {
+            return Ok(None);
+        }
+        let account = classify(address);
+        account
+            .map(Some)
+            .ok_or_else(|| JournalError::UnknownAccount { address: Name::clone(address) })
+    };
+    for posting in postings {
+        let source = end(&posting.source)?;
+        let destination = end(&posting.destination)?;
+        if let (Some(from), Some(to)) = (source, destination)
+            && from.side() != to.side()
+        {
+            let (from, to) = (Name::clone(&posting.source), Name::clone(&posting.destination));
+            return Err(JournalError::CrossSide { from, to });
+        }
+        if let Some(account) = source {
+            let side = account.side().opposite();
+            legs.push(Leg {
+                address: &posting.source,
+                code: account.code,
+                side,
+                money: posting.money,
+            });
+        }
+        if let Some(account) = destination {
+            let side = account.side();
+            legs.push(Leg {
+                address: &posting.destination,
+                code: account.code,
+                side,
+                money: posting.money,
+            });
+        }
+    }
+    balance(&legs)?;
+    Ok(legs)
+}
+
+/// Per currency, debits equal credits. `@world` alone would hide any mistake: this is what makes it double entry.
+fn balance(legs: &[Leg<'_>]) -> Result<(), JournalError> {
+    let mut sums: BTreeMap<Currency, (i128, i128)> = BTreeMap::new();
+    for leg in legs {
+        let (debits, credits) = sums.entry(leg.money.currency()).or_default();
+        let sum = match leg.side {
+            Side::Debit => debits,
+            Side::Credit => credits,
+        };
+        *sum = sum.saturating_add(i128::from(leg.money.minor()));
+    }
+    match sums.into_iter().find(|(_, (debits, credits))| debits != credits) {
+        Some((currency, (debits, credits))) => {
+            Err(JournalError::Unbalanced { currency, debits, credits })
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,88 @@
+//! Holds: money put aside under a reference until it is settled or released, exactly once.
+//!
+//! One account holds the money of all holds of a merchant, so the amount of each lives here.
+//!
+//! ```text
+//! opened ──▶ Open ──settled or released──▶ Ended
+//!              ▲                             │
+//!              └── its end was reverted ─────┘   (epoch + 1)
+//! ```
+
+use crate::chart::GlCode;
+use crate::ids::TransactionId;
+use crate::money::Money;
+use crate::numscript::Name;
+use crate::rejection::Rejection;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    pub account: Name,
+    pub money: Money,
+    /// How often it was opened: a late success reopens a hold that was released.
+    pub epoch: u32,
+    pub state: HoldState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldState {
+    Open,
+    Ended { by: TransactionId },
+}
+
+/// What identifies a hold: the code it is on, and the reference that all events of its life share.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HoldKey {
+    pub code: GlCode,
+    pub reference: String,
+}
+
+/// The account and amount that an event claims for a hold.
+#[derive(Debug, Clone)]
+pub(super) struct Claim {
+    pub(super) account: Name,
+    pub(super) money: Money,
+}
+
+impl Hold {
+    pub(super) fn open(claim: Claim) -> Self {
+        Self { account: claim.account, money: claim.money, epoch: 1, state: HoldState::Open }
+    }
+
+    /// The hold after it was settled or released by a transaction that claims all of it.
+    pub(super) fn end(
+        &self,
+        key: &HoldKey,
+        claim: &Claim,
+        by: TransactionId,
+    ) -> Result<Self, Rejection> {
+        let HoldKey { code, reference } = key.clone();
+        match self.state {
+            HoldState::Ended { by } => Err(Rejection::HoldEnded { code, reference, by }),
+            HoldState::Open if self.account != claim.account => {
+                let (owner, claimed) = (Name::clone(&self.account), Name::clone(&claim.account));
+                Err(Rejection::HoldOfAnother { code, reference, owner, claimed })
+            }
+            HoldState::Open if self.money != claim.money => Err(Rejection::HoldMismatch {
+                code,
+                reference,
+                held: self.money,
+                asked: claim.money,
+            }),
+            HoldState::Open => Ok(Self { state: HoldState::Ended { by }, ..self.clone() }),
+        }
+    }
+
+    /// The hold after the transaction that ended it was taken back.
+    pub(super) fn reopen(&self, key: &HoldKey, ended_by: TransactionId) -> Result<Self, Rejection> {
+        let HoldKey { code, reference } = key.clone();
+        match self.state {
+            HoldState::Ended { by } if by == ended_by => Ok(Self {
+                epoch: self.epoch.saturating_add(1),
+                state: HoldState::Open,
+                ..self.clone()
+            }),
+            HoldState::Ended { by } => Err(Rejection::HoldEnded { code, reference, by }),
+            HoldState::Open => Err(Rejection::HoldNotFound { code, reference }),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Posting an event: check, run its template, read the postings back as a journal, and only then change anything.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::hold::{Claim, Hold, HoldKey};
+use super::revert::REVERT;
+use super::{Account, AccountKey, Admission, Event, Ledger, Posted, Transaction};
+use crate::ids::TransactionId;
+use crate::journal::{self, Posting, WORLD};
+use crate::money::{Currency, Money};
+use crate::numscript::amount::Amount;
+use crate::numscript::{Error, ErrorKind, Name, Records};
+use crate::rejection::Rejection;
+use crate::rulebook::{Bound, ForeignPosting, HoldEffect, Rulebook};
+
+/// Everything that one transaction changes. Making it changes nothing; applying it cannot fail.
+pub(super) struct Changes {
+    pub(super) transaction: Transaction,
+    pub(super) accounts: BTreeMap<AccountKey, Account>,
+    pub(super) hold: Option<(HoldKey, Hold)>,
+}
+
+impl Ledger {
+    /// Posts an event once. Sent again with the same values, it is answered and not posted again.
+    pub fn post(
+        &mut self,
+        rulebook: &Rulebook,
+        event: &Event,
+        admission: &Admission,
+    ) -> Result<Posted, Rejection> {
+        if event.name == REVERT {
+            return self.revert_event(rulebook, event, admission);
+        }
+        let rule = rulebook.rule(&event.name)?;
+        let bound = rule.bind(&event.reference, &event.variables, event.effective_at)?;
+        self.post_bound(rulebook, &bound, admission)
+    }
+
+    /// Posts an event whose variables are already resolved.
+    pub fn post_bound(
+        &mut self,
+        rulebook: &Rulebook,
+        bound: &Bound<'_>,
+        admission: &Admission,
+    ) -> Result<Posted, Rejection> {
+        let event = bound.rule().event();
+        if let Some(known) = self.by_reference(event, bound.reference()) {
+            return replay(known, bound.request_hash());
+        }
+        let changes = self.decide(rulebook, bound, admission)?;
+        Ok(Posted::New(self.apply(changes)))
+    }
+
+    fn decide(
+        &self,
+        rulebook: &Rulebook,
+        bound: &Bound<'_>,
+        admission: &Admission,
+    ) -> Result<Changes, Rejection> {
+        let event = bound.rule().event();
+        let id = TransactionId::new(admission.now, &admission.seed, 0);
+        let hold = self.decide_hold(bound, id)?;
+        let outcome = bound
+            .run(&BoundRecords { ledger: self, bound })
+            .map_err(|error| template_rejection(event, &error))?;
+        let mut postings = Vec::with_capacity(outcome.postings.len());
+        for posting in &outcome.postings {
+            postings.push(bound.posting(posting).map_err(|error| foreign_rejection(event, error))?);
+        }
+        if postings.is_empty() {
+            return Err(Rejection::NothingMoves { event: Name::clone(event) });
+        }
+        journal::legs(&postings, |address| bound.classify(address))
+            .map_err(|error| Rejection::NotDoubleEntry { error })?;
+        let accounts = self.move_balances(&postings, |address| {
+            let account = bound.account(address)?;
+            Some(Account {
+                balance: Money::from_minor(0, account.currency),
+                metadata: Arc::clone(&account.gl),
+            })
+        })?;
+        let inserted_at = self.next_time(admission.now);
+        let transaction = Transaction {
+            id,
+            event: Name::clone(event),
+            reference: bound.reference().to_owned(),
+            request_hash: bound.request_hash(),
+            rulebook_hash: rulebook.hash(),
+            effective_at: bound.effective_at().unwrap_or(inserted_at),
+            inserted_at,
+            reverts: None,
+            postings,
+        };
+        Ok(Changes { transaction, accounts, hold })
+    }
+
+    /// The hold that the event's reference names, as it will be afterwards.
+    fn decide_hold(
+        &self,
+        bound: &Bound<'_>,
+        id: TransactionId,
+    ) -> Result<Option<(HoldKey, Hold)>, Rejection> {
+        let Some((effect, code)) = bound.rule().hold() else { return Ok(None) };
+        let key = HoldKey { code, reference: bound.reference().to_owned() };
+        let not_found = || Rejection::HoldNotFound { code, reference: key.reference.clone() };
+        let account = bound.accounts().iter().find(|account| account.gl.code == code);
+        let account = account.ok_or_else(not_found)?;
+        let account = Name::clone(&account.address);
+        let Some(money) = bound.booked_on(code) else {
+            return Err(Rejection::BalanceTooLarge { account });
+        };
+        let claim = Claim { account, money };
+        let hold = match (effect, self.holds.get(&key)) {
+            (HoldEffect::Opens, None) => Hold::open(claim),
+            (HoldEffect::Opens, Some(_)) => {
+                let event = Name::clone(bound.rule().event());
+                return Err(Rejection::ReferenceReused { event, reference: key.reference });
+            }
+            (HoldEffect::Ends, Some(hold)) => hold.end(&key, &claim, id)?,
+            (HoldEffect::Ends, None) => return Err(not_found()),
+        };
+        Ok(Some((key, hold)))
+    }
+
+    /// The accounts as the postings leave them. `first_use` makes an account that has no balance yet.
+    pub(super) fn move_balances(
+        &self,
+        postings: &[Posting],
+        first_use: impl Fn(&Name) -> Option<Account>,
+    ) -> Result<BTreeMap<AccountKey, Account>, Rejection> {
+        let mut accounts: BTreeMap<AccountKey, Account> = BTreeMap::new();
+        for posting in postings {
+            for (address, is_source) in [(&posting.source, true), (&posting.destination, false)] {
+                if &**address == WORLD {
+                    continue;
+                }
+                let too_large = || Rejection::BalanceTooLarge { account: Name::clone(address) };
+                let key = (Name::clone(address), posting.money.currency());
+                if !accounts.contains_key(&key) {
+                    let known = self.accounts.get(&key).cloned().or_else(|| first_use(address));
+                    accounts.insert(key.clone(), known.ok_or_else(too_large)?);
+                }
+                let Some(account) = accounts.get_mut(&key) else { continue };
+                let balance = if is_source {
+                    account.balance.checked_sub(posting.money)
+                } else {
+                    account.balance.checked_add(posting.money)
+                };
+                account.balance = balance.map_err(|_| too_large())?;
+            }
+        }
+        Ok(accounts)
+    }
+
+    pub(super) fn apply(&mut self, changes: Changes) -> TransactionId {
+        let Changes { transaction, accounts, hold } = changes;
+        let id = transaction.id;
+        let index = self.transactions.len();
+        self.accounts.extend(accounts);
+        self.holds.extend(hold);
+        self.by_id.insert(id, index);
+        self.by_reference
+            .insert((Name::clone(&transaction.event), transaction.reference.clone()), index);
+        self.transactions.push(transaction);
+        id
+    }
+
+    /// Insertion time never goes back, whatever the clock does.
+    pub(super) fn next_time(&self, now: jiff::Timestamp) -> jiff::Timestamp {
+        self.transactions.last().map_or(now, |last| last.inserted_at.max(now))
+    }
+}
+
+/// The same request gets the same answer; another one under the same reference is refused.
+pub(super) fn replay(known: &Transaction, request_hash: [u8; 32]) -> Result<Posted, Rejection> {
+    if known.request_hash == request_hash {
+        return Ok(Posted::Replayed(known.id));
+    }
+    Err(Rejection::ReferenceReused {
+        event: Name::clone(&known.event),
+        reference: known.reference.clone(),
+    })
+}
+
+/// What a template may read: the balances of its own accounts.
+struct BoundRecords<'a> {
+    ledger: &'a Ledger,
+    bound: &'a Bound<'a>,
+}
+
+impl Records for BoundRecords<'_> {
+    fn balance(&self, account: &str, asset: &str, _color: &str) -> Amount {
+        let Some(account) = self.bound.account(account).filter(|known| &*known.asset == asset)
+        else {
+            return Amount::ZERO;
+        };
+        let key = (Name::clone(&account.address), account.currency);
+        let known = self.ledger.accounts.get(&key);
+        known.map_or(Amount::ZERO, |account| account.balance.minor().into())
+    }
+
+    fn scales(&self, _account: &str, _base: &str) -> Vec<(Name, Amount)> {
+        Vec::new()
+    }
+
+    fn metadata(&self, _account: &str, _key: &str) -> Option<&str> {
+        None
+    }
+}
+
+fn template_rejection(event: &Name, error: &Error) -> Rejection {
+    let failed =
+        || Rejection::TemplateFailed { event: Name::clone(event), reason: error.to_string() };
+    let money = |asset: &Name, amount: &Amount| {
+        Some(Money::from_minor(amount.to_i64()?, Currency::from_asset(asset)?))
+    };
+    if let ErrorKind::MissingFunds { asset, needed, available, account: Some(account) } =
+        &error.kind
+        && let (Some(needed), Some(available)) = (money(asset, needed), money(asset, available))
+    {
+        return Rejection::MissingFunds { account: Name::clone(account), needed, available };
+    }
+    if let ErrorKind::NegativeAmount { asset, amount } = &error.kind
+        && let Some(excess) = money(asset, &amount.negated())
+    {
+        return Rejection::PartsExceedWhole { event: Name::clone(event), excess };
+    }
+    failed()
+}
+
+fn foreign_rejection(event: &Name, error: ForeignPosting) -> Rejection {
+    match error {
+        ForeignPosting::TooLarge { account } => Rejection::BalanceTooLarge { account },
+        ForeignPosting::Accounts { .. } | ForeignPosting::Colored => {
+            Rejection::TemplateFailed { event: Name::clone(event), reason: error.to_string() }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Taking a transaction back: its mirror image, linked to it, once.
+
+use super::hold::{Claim, HoldKey};
+use super::post::{Changes, replay};
+use super::{Admission, Event, Hold, Ledger, Posted, Transaction};
+use crate::ids::TransactionId;
+use crate::journal::{Posting, WORLD};
+use crate::money::Money;
+use crate::numscript::Name;
+use crate::rejection::Rejection;
+use crate::rulebook::{HoldEffect, Rulebook};
+
+/// The event name of a revert; its reference is the id of the transaction that it takes back.
+pub const REVERT: &str = "REVERT";
+
+/// Whether a revert may take an account below zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RevertOverdraft {
+    Refused,
+    /// Only for a late success: the money has left, so its release must be taken back whatever the merchant has.
+    Allowed,
+}
+
+impl Ledger {
+    /// Takes a transaction back. Asked again, it answers with the first revert.
+    pub fn revert(
+        &mut self,
+        rulebook: &Rulebook,
+        id: TransactionId,
+        overdraft: RevertOverdraft,
+        admission: &Admission,
+    ) -> Result<Posted, Rejection> {
+        let Some(original) = self.transaction(id) else {
+            return Err(Rejection::UnknownTransaction { reference: id.to_string() });
+        };
+        let event = Name::from(REVERT);
+        if let Some(known) = self.by_reference(&event, &id.to_string()) {
+            return replay(known, original.request_hash);
+        }
+        if original.reverts.is_some() {
+            return Err(Rejection::RevertOfRevert { id });
+        }
+        let postings: Vec<Posting> = original.postings.iter().rev().map(mirror).collect();
+        let revert_id = TransactionId::new(admission.now, &admission.seed, 0);
+        let hold = self.revert_hold(rulebook, original, revert_id)?;
+        let accounts = self.move_balances(&postings, |_| None)?;
+        if overdraft == RevertOverdraft::Refused {
+            for ((address, currency), account) in &accounts {
+                let before = self.balance(address, *currency);
+                if account.balance.is_negative() && account.balance < before {
+                    let needed = before.checked_sub(account.balance).unwrap_or(before);
+                    let available = before.max(Money::from_minor(0, *currency));
+                    let account = Name::clone(address);
+                    return Err(Rejection::MissingFunds { account, needed, available });
+                }
+            }
+        }
+        let inserted_at = self.next_time(admission.now);
+        let transaction = Transaction {
+            id: revert_id,
+            event,
+            reference: id.to_string(),
+            request_hash: original.request_hash,
+            rulebook_hash: original.rulebook_hash,
+            effective_at: inserted_at,
+            inserted_at,
+            reverts: Some(id),
+            postings,
+        };
+        Ok(Posted::New(self.apply(Changes { transaction, accounts, hold })))
+    }
+
+    /// A revert that comes as an event names the transaction and refuses overdraft.
+    pub(super) fn revert_event(
+        &mut self,
+        rulebook: &Rulebook,
+        event: &Event,
+        admission: &Admission,
+    ) -> Result<Posted, Rejection> {
+        if let Some(name) = event.variables.keys().next() {
+            return Err(Rejection::UnknownVariable {
+                event: REVERT.into(),
+                name: name.chars().take(64).collect(),
+                known: Vec::new(),
+            });
+        }
+        let id = event.reference.parse().map_err(|_| Rejection::UnknownTransaction {
+            reference: event.reference.chars().take(80).collect(),
+        })?;
+        self.revert(rulebook, id, RevertOverdraft::Refused, admission)
+    }
+
+    /// A hold that the original opened ends; one that it ended is open again.
+    fn revert_hold(
+        &self,
+        rulebook: &Rulebook,
+        original: &Transaction,
+        by: TransactionId,
+    ) -> Result<Option<(HoldKey, Hold)>, Rejection> {
+        let Some((effect, code)) = rulebook.rule(&original.event)?.hold() else { return Ok(None) };
+        let key = HoldKey { code, reference: original.reference.clone() };
+        let Some(hold) = self.holds.get(&key) else {
+            return Err(Rejection::HoldNotFound { code, reference: original.reference.clone() });
+        };
+        let hold = match effect {
+            HoldEffect::Opens => {
+                let claim = Claim { account: Name::clone(&hold.account), money: hold.money };
+                hold.end(&key, &claim, by)?
+            }
+            HoldEffect::Ends => hold.reopen(&key, original.id)?,
+        };
+        Ok(Some((key, hold)))
+    }
+}
+
+fn mirror(posting: &Posting) -> Posting {
+    debug_assert!(
+        &*posting.source != WORLD || &*posting.destination != WORLD,
+        "a posting touches an account"
+    );
+    Posting {
+        source: Name::clone(&posting.destination),
+        destination: Name::clone(&posting.source),
+        money: posting.money,
+    }
+}

@@ -1,0 +1,104 @@
+//! Why an event was refused. A rejection is an answer: nothing was posted, and the message says what to do next.
+
+use crate::chart::GlCode;
+use crate::ids::TransactionId;
+use crate::journal::JournalError;
+use crate::money::{CurrencyError, Money, MoneyError};
+use crate::numscript::Name;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    #[error("there is no event `{event}`: nothing was posted. The events are {}", known.join(", "))]
+    UnknownEvent { event: String, known: Vec<String> },
+    #[error("{event} lacks {}: nothing was posted. Add what is missing to its variables", names.join(" and "))]
+    MissingVariables { event: Name, names: Vec<String> },
+    #[error("{event} has no variable `{name}`: nothing was posted. It takes {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
+    UnknownVariable { event: Name, name: String, known: Vec<String> },
+    #[error("{name} `{value}` cannot be part of an account address: nothing was posted. Use 1 to 64 letters, digits and `_`{}", if *.hyphen { " or `-`" } else { "" })]
+    BadIdentifier { name: Name, value: String, hyphen: bool },
+    #[error(
+        "the reference must have 1 to 255 printable characters: nothing was posted. Name the event by the id that its sender gave it"
+    )]
+    BadReference,
+    #[error("{name}: {error}. Nothing was posted")]
+    BadCurrency { name: Name, error: CurrencyError },
+    #[error("{name}: {error}. Nothing was posted")]
+    BadAmount { name: Name, error: MoneyError },
+    #[error(
+        "{name} is {amount}: nothing was posted. Amounts are zero or more; the event says which way the money goes"
+    )]
+    NegativeAmount { name: Name, amount: Money },
+    #[error("the parts of {event} exceed its whole by {excess} {}: nothing was posted. Check fee and VAT against the amount they are taken from", excess.currency())]
+    PartsExceedWhole { event: Name, excess: Money },
+    #[error("{account} can give {available} {}, {needed} is needed: nothing was posted. Fund the account or lower the amount, then post again", needed.currency())]
+    MissingFunds { account: Name, needed: Money, available: Money },
+    #[error(
+        "{event} `{reference}` was posted before with other values: nothing was posted. Use a new reference for a new event, or send the same values again"
+    )]
+    ReferenceReused { event: Name, reference: String },
+    #[error(
+        "there is no open hold `{reference}` on {code}: nothing was posted. Reserve it first, or check the reference"
+    )]
+    HoldNotFound { code: GlCode, reference: String },
+    #[error(
+        "the hold `{reference}` on {code} was ended by {by}: nothing was posted. A hold ends once; look at that transaction"
+    )]
+    HoldEnded { code: GlCode, reference: String, by: TransactionId },
+    #[error("the hold `{reference}` on {code} is {held} {} and would end with {asked}: nothing was posted. Settle or release exactly what was reserved", held.currency())]
+    HoldMismatch { code: GlCode, reference: String, held: Money, asked: Money },
+    #[error(
+        "the hold `{reference}` on {code} belongs to {owner}, not {claimed}: nothing was posted. Check merchant and currency"
+    )]
+    HoldOfAnother { code: GlCode, reference: String, owner: Name, claimed: Name },
+    #[error(
+        "there is no transaction `{reference}` to revert: nothing was posted. Give the id of a posted transaction"
+    )]
+    UnknownTransaction { reference: String },
+    #[error(
+        "{id} is itself a revert: nothing was posted. Post the original event again under a new reference"
+    )]
+    RevertOfRevert { id: TransactionId },
+    #[error(
+        "a balance of {account} would be beyond what an account can hold: nothing was posted. Split the amount"
+    )]
+    BalanceTooLarge { account: Name },
+    #[error(
+        "{error}: nothing was posted. The template and the chart do not fit together; run `bursar check`"
+    )]
+    NotDoubleEntry { error: JournalError },
+    #[error(
+        "all amounts of {event} are zero: nothing was posted. Post it when there is money to move"
+    )]
+    NothingMoves { event: Name },
+    #[error("the template of {event} failed: {reason}. Nothing was posted; run `bursar check`")]
+    TemplateFailed { event: Name, reason: String },
+}
+
+impl Rejection {
+    /// The stable name, for programs.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownEvent { .. } => "unknown_event",
+            Self::MissingVariables { .. } => "missing_variables",
+            Self::UnknownVariable { .. } => "unknown_variable",
+            Self::BadIdentifier { .. } => "bad_identifier",
+            Self::BadReference => "bad_reference",
+            Self::BadCurrency { .. } => "bad_currency",
+            Self::BadAmount { .. } => "bad_amount",
+            Self::NegativeAmount { .. } => "negative_amount",
+            Self::PartsExceedWhole { .. } => "parts_exceed_whole",
+            Self::MissingFunds { .. } => "missing_funds",
+            Self::ReferenceReused { .. } => "reference_reused",
+            Self::HoldNotFound { .. } => "hold_not_found",
+            Self::HoldEnded { .. } => "hold_ended",
+            Self::HoldMismatch { .. } => "hold_mismatch",
+            Self::HoldOfAnother { .. } => "hold_of_another",
+            Self::UnknownTransaction { .. } => "unknown_transaction",
+            Self::RevertOfRevert { .. } => "revert_of_revert",
+            Self::BalanceTooLarge { .. } => "balance_too_large",
+            Self::NotDoubleEntry { .. } => "not_double_entry",
+            Self::NothingMoves { .. } => "nothing_moves",
+            Self::TemplateFailed { .. } => "template_failed",
+        }
+    }
+}

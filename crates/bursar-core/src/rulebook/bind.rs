@@ -1,0 +1,292 @@
+//! An event from outside, checked and resolved: every address is known and every amount is exact.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use super::mapping::Leg;
+use super::rule::{Input, Rule};
+use crate::chart::{GlAccount, GlCode};
+use crate::journal::{Posting, WORLD};
+use crate::money::{Currency, Money};
+use crate::numscript::{self, Error, Inputs, Monetary, Name, Outcome, Records, Value};
+use crate::rejection::Rejection;
+
+/// An event that only balances can still refuse.
+#[derive(Debug, Clone)]
+pub struct Bound<'r> {
+    rule: &'r Rule,
+    reference: String,
+    effective_at: Option<Timestamp>,
+    request_hash: [u8; 32],
+    accounts: Vec<BoundAccount>,
+    amounts: Vec<(Name, Money)>,
+    values: Vec<Value>,
+}
+
+#[derive(Debug, Clone)]
+pub struct BoundAccount {
+    pub address: Name,
+    pub gl: Arc<GlAccount>,
+    pub currency: Currency,
+    pub asset: Name,
+}
+
+/// A posting that the ledger does not take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ForeignPosting {
+    #[error(
+        "it posts from `{from}` to `{to}`, which are not accounts of this event in one currency"
+    )]
+    Accounts { from: Name, to: Name },
+    #[error("the ledger takes no coloured money")]
+    Colored,
+    #[error("an amount for `{account}` is beyond what the ledger can hold")]
+    TooLarge { account: Name },
+}
+
+/// The currency of a leg and how Numscript writes it.
+struct BoundLeg<'r> {
+    leg: &'r Leg,
+    currency: Currency,
+    asset: Name,
+}
+
+impl Rule {
+    /// Checks the variables of an event and resolves its accounts. Amounts are decimals, as text.
+    pub fn bind(
+        &self,
+        reference: &str,
+        variables: &BTreeMap<String, String>,
+        effective_at: Option<Timestamp>,
+    ) -> Result<Bound<'_>, Rejection> {
+        check_reference(reference)?;
+        self.check_names(variables)?;
+        let mut hash = RequestHash::new(&self.event, reference, effective_at);
+        let mut legs = Vec::with_capacity(self.legs.len());
+        for leg in &self.legs {
+            let currency: Currency =
+                variable(variables, leg.variable()).parse().map_err(|error| {
+                    Rejection::BadCurrency { name: Name::clone(leg.variable()), error }
+                })?;
+            hash.add(leg.variable(), currency.code());
+            legs.push(BoundLeg { leg, currency, asset: currency.asset().into() });
+        }
+        for name in &self.identifiers {
+            let value = variable(variables, name);
+            check_identifier(name, value)?;
+            hash.add(name, value);
+        }
+        let mut accounts = Vec::with_capacity(self.inputs.len());
+        let mut amounts = Vec::with_capacity(self.inputs.len());
+        let mut values = Vec::with_capacity(self.inputs.len());
+        for input in &self.inputs {
+            match input {
+                Input::Account { gl, leg } => {
+                    let (Some(bound), Some(pattern)) = (find(&legs, leg), &gl.pattern) else {
+                        continue;
+                    };
+                    let address: Name = pattern
+                        .fill(|placeholder| match placeholder {
+                            "currency" => bound.currency.code(),
+                            name => variable(variables, name),
+                        })
+                        .into();
+                    values.push(Value::Account(Name::clone(&address)));
+                    accounts.push(BoundAccount {
+                        address,
+                        gl: Arc::clone(gl),
+                        currency: bound.currency,
+                        asset: Name::clone(&bound.asset),
+                    });
+                }
+                Input::Amount { name, leg } => {
+                    let Some(bound) = find(&legs, leg) else { continue };
+                    let money = parse_amount(name, variable(variables, name), bound.currency)?;
+                    hash.add(name, &money.minor().to_string());
+                    amounts.push((Name::clone(name), money));
+                    let amount = money.minor().into();
+                    values.push(Value::Monetary(Monetary {
+                        asset: Name::clone(&bound.asset),
+                        amount,
+                    }));
+                }
+            }
+        }
+        let request_hash = hash.finish();
+        Ok(Bound {
+            rule: self,
+            reference: reference.to_owned(),
+            effective_at,
+            request_hash,
+            accounts,
+            amounts,
+            values,
+        })
+    }
+
+    fn check_names(&self, variables: &BTreeMap<String, String>) -> Result<(), Rejection> {
+        let expected = &self.variables;
+        let missing: Vec<String> =
+            expected.iter().filter(|name| !variables.contains_key(*name)).cloned().collect();
+        if !missing.is_empty() {
+            return Err(Rejection::MissingVariables {
+                event: Name::clone(&self.event),
+                names: missing,
+            });
+        }
+        if variables.len() == expected.len() {
+            return Ok(());
+        }
+        match variables.keys().find(|name| !expected.contains(name)) {
+            Some(name) => Err(Rejection::UnknownVariable {
+                event: Name::clone(&self.event),
+                name: name.chars().take(64).collect(),
+                known: expected.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Bound<'_> {
+    pub fn rule(&self) -> &Rule {
+        self.rule
+    }
+
+    pub fn reference(&self) -> &str {
+        &self.reference
+    }
+
+    pub fn effective_at(&self) -> Option<Timestamp> {
+        self.effective_at
+    }
+
+    /// The same for every spelling of the same event; another event has another one.
+    pub fn request_hash(&self) -> [u8; 32] {
+        self.request_hash
+    }
+
+    /// Every account that the event may touch.
+    pub fn accounts(&self) -> &[BoundAccount] {
+        &self.accounts
+    }
+
+    pub fn account(&self, address: &str) -> Option<&BoundAccount> {
+        self.accounts.iter().find(|account| &*account.address == address)
+    }
+
+    pub fn classify(&self, address: &str) -> Option<&GlAccount> {
+        self.account(address).map(|account| &*account.gl)
+    }
+
+    /// What the mapping books on one code, over all its lines. `None` if no amount can hold it.
+    pub fn booked_on(&self, code: GlCode) -> Option<Money> {
+        let account = self.accounts.iter().find(|account| account.gl.code == code)?;
+        let amount = |name: &str| {
+            let known = self.amounts.iter().find(|(known, _)| &**known == name);
+            known.map_or(0, |(_, money)| i128::from(money.minor()))
+        };
+        let lines = self.rule.lines.iter().filter(|line| line.debit == code || line.credit == code);
+        let sum = lines.fold(0, |sum: i128, line| sum.saturating_add(line.amount.evaluate(amount)));
+        Some(Money::from_minor(i64::try_from(sum).ok()?, account.currency))
+    }
+
+    /// Runs the template.
+    pub fn run(&self, records: &dyn Records) -> Result<Outcome, Box<Error>> {
+        self.rule.program.run(&Inputs::Values(&self.values), records)
+    }
+
+    /// A posting of the template as the ledger keeps it.
+    pub fn posting(&self, posting: &numscript::Posting) -> Result<Posting, ForeignPosting> {
+        let known = |address: &str| self.account(address).map(|account| account.currency);
+        let currency = known(&posting.source).or_else(|| known(&posting.destination));
+        let is_known = |address: &str| address == WORLD || known(address) == currency;
+        let Some(currency) =
+            currency.filter(|_| is_known(&posting.source) && is_known(&posting.destination))
+        else {
+            let (from, to) = (Name::clone(&posting.source), Name::clone(&posting.destination));
+            return Err(ForeignPosting::Accounts { from, to });
+        };
+        if !posting.color.is_empty() {
+            return Err(ForeignPosting::Colored);
+        }
+        let minor = posting.amount.to_i64().ok_or_else(|| ForeignPosting::TooLarge {
+            account: Name::clone(&posting.destination),
+        })?;
+        Ok(Posting {
+            source: Name::clone(&posting.source),
+            destination: Name::clone(&posting.destination),
+            money: Money::from_minor(minor, currency),
+        })
+    }
+}
+
+/// A digest over length-prefixed fields, so that no two requests can run together into the same bytes.
+struct RequestHash(Sha256);
+
+impl RequestHash {
+    fn new(event: &str, reference: &str, effective_at: Option<Timestamp>) -> Self {
+        let mut hash = Self(Sha256::new());
+        hash.add(event, reference);
+        if let Some(time) = effective_at {
+            hash.add("effectiveAt", &time.as_nanosecond().to_string());
+        }
+        hash
+    }
+
+    fn add(&mut self, name: &str, value: &str) {
+        for part in [name, value] {
+            let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
+            self.0.update(length.to_be_bytes());
+            self.0.update(part.as_bytes());
+        }
+    }
+
+    fn finish(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
+}
+
+/// `check_names` has made sure that it is there.
+fn variable<'v>(variables: &'v BTreeMap<String, String>, name: &str) -> &'v str {
+    variables.get(name).map_or("", String::as_str)
+}
+
+fn find<'l, 'r>(legs: &'l [BoundLeg<'r>], leg: &Leg) -> Option<&'l BoundLeg<'r>> {
+    legs.iter().find(|bound| bound.leg == leg)
+}
+
+fn parse_amount(name: &Name, text: &str, currency: Currency) -> Result<Money, Rejection> {
+    let money = Money::parse(text, currency)
+        .map_err(|error| Rejection::BadAmount { name: Name::clone(name), error })?;
+    if money.is_negative() {
+        return Err(Rejection::NegativeAmount { name: Name::clone(name), amount: money });
+    }
+    Ok(money)
+}
+
+fn check_reference(reference: &str) -> Result<(), Rejection> {
+    let is_printable = reference.trim() == reference && !reference.chars().any(char::is_control);
+    if is_printable && (1..=255).contains(&reference.len()) {
+        Ok(())
+    } else {
+        Err(Rejection::BadReference)
+    }
+}
+
+/// Merchant ids have no hyphen, so that ids composed with one cannot collide.
+fn check_identifier(name: &Name, value: &str) -> Result<(), Rejection> {
+    let hyphen = &**name != "merchantId";
+    let is_good = (1..=64).contains(&value.len())
+        && value
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || (hyphen && byte == b'-'));
+    if is_good {
+        return Ok(());
+    }
+    let value = value.chars().take(64).collect();
+    Err(Rejection::BadIdentifier { name: Name::clone(name), value, hyphen })
+}

@@ -1,0 +1,182 @@
+//! One event: its journal lines and the compiled template that moves the money.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::drift::Drift;
+use super::mapping::{Leg, Line};
+use crate::chart::{Chart, GlAccount, GlCode, Side};
+use crate::numscript::{Features, Mode, Name, Program};
+
+#[derive(Debug, Clone)]
+pub struct Rule {
+    pub(super) event: Name,
+    pub(super) lines: Vec<Line>,
+    pub(super) program: Program,
+    /// What the template asks for, in its order.
+    pub(super) inputs: Vec<Input>,
+    /// Variables that fill address patterns, such as `merchantId`.
+    pub(super) identifiers: BTreeSet<Name>,
+    pub(super) legs: BTreeSet<Leg>,
+    /// The names of all variables that an event of this kind needs.
+    pub(super) variables: Vec<String>,
+    hold: Option<(HoldEffect, GlCode)>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Input {
+    Account { gl: Arc<GlAccount>, leg: Leg },
+    Amount { name: Name, leg: Leg },
+}
+
+/// What an event does to the hold that its reference names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldEffect {
+    Opens,
+    Ends,
+}
+
+impl Rule {
+    /// Fits mapping, template and chart together, or says where they drift apart.
+    pub(super) fn new(
+        event: &Name,
+        lines: Vec<Line>,
+        template: &str,
+        chart: &Chart,
+    ) -> Result<Self, Vec<Drift>> {
+        let program = Program::new(template, Features::NONE, Mode::Safe).map_err(|error| {
+            let rendered = error.render(template, &format!("{event}.num"));
+            vec![Drift::BadTemplate { event: Name::clone(event), rendered }]
+        })?;
+        let mut drifts = Vec::new();
+        let mut expected: Vec<(String, Input)> = Vec::new();
+        for line in &lines {
+            for code in [line.debit, line.credit] {
+                match chart.get(code) {
+                    Some(gl) if gl.pattern.is_some() => {
+                        let input = Input::Account { gl: Arc::clone(gl), leg: line.leg.clone() };
+                        expected.push((line.leg.account_variable(code), input));
+                    }
+                    Some(_) => {
+                        drifts.push(Drift::CodeWithoutAddress { event: Name::clone(event), code });
+                    }
+                    None => drifts.push(Drift::UnknownCode { event: Name::clone(event), code }),
+                }
+            }
+            for name in line.amount.names() {
+                let input = Input::Amount { name: Name::clone(name), leg: line.leg.clone() };
+                expected.push((name.to_string(), input));
+            }
+        }
+        let inputs = match_inputs(event, &program, &expected, &mut drifts);
+        let hold = hold_effect(event, &lines, chart, &mut drifts);
+        if !drifts.is_empty() {
+            return Err(drifts);
+        }
+        let legs: BTreeSet<Leg> = lines.iter().map(|line| line.leg.clone()).collect();
+        let identifiers: BTreeSet<Name> = inputs
+            .iter()
+            .filter_map(|input| match input {
+                Input::Account { gl, .. } => gl.pattern.as_ref(),
+                Input::Amount { .. } => None,
+            })
+            .flat_map(|pattern| pattern.placeholders().cloned())
+            .filter(|name| &**name != "currency")
+            .collect();
+        let variables = variable_names(&identifiers, &legs, &inputs);
+        Ok(Self {
+            event: Name::clone(event),
+            lines,
+            program,
+            inputs,
+            identifiers,
+            legs,
+            variables,
+            hold,
+        })
+    }
+
+    pub fn event(&self) -> &Name {
+        &self.event
+    }
+
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// What the event does to a hold, and the code the hold is on.
+    pub fn hold(&self) -> Option<(HoldEffect, GlCode)> {
+        self.hold
+    }
+
+    pub fn variables(&self) -> &[String] {
+        &self.variables
+    }
+}
+
+fn variable_names(
+    identifiers: &BTreeSet<Name>,
+    legs: &BTreeSet<Leg>,
+    inputs: &[Input],
+) -> Vec<String> {
+    let amounts = inputs.iter().filter_map(|input| match input {
+        Input::Account { .. } => None,
+        Input::Amount { name, .. } => Some(name),
+    });
+    let legs = legs.iter().map(Leg::variable);
+    identifiers.iter().chain(legs).chain(amounts).map(ToString::to_string).collect()
+}
+
+/// The template's variables must be exactly the accounts and amounts of the mapping.
+fn match_inputs(
+    event: &Name,
+    program: &Program,
+    expected: &[(String, Input)],
+    drifts: &mut Vec<Drift>,
+) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (variable, kind) in program.inputs() {
+        let input = expected.iter().find(|(name, _)| name == variable).map(|(_, input)| input);
+        let fits = match (input, kind) {
+            (Some(Input::Account { .. }), "account") | (Some(Input::Amount { .. }), "monetary") => {
+                true
+            }
+            (Some(_) | None, _) => false,
+        };
+        if !fits || !seen.insert(variable) {
+            let (event, variable) = (Name::clone(event), variable.to_owned());
+            drifts.push(Drift::UnmappedVariable { event, variable });
+            continue;
+        }
+        inputs.extend(input.cloned());
+    }
+    for (variable, _) in expected {
+        if seen.insert(variable) {
+            let (event, variable) = (Name::clone(event), variable.clone());
+            drifts.push(Drift::MissingVariable { event, variable });
+        }
+    }
+    inputs
+}
+
+/// Codes with the view `hold` carry holds: an event that raises one opens a hold, one that lowers it ends it.
+fn hold_effect(
+    event: &Name,
+    lines: &[Line],
+    chart: &Chart,
+    drifts: &mut Vec<Drift>,
+) -> Option<(HoldEffect, GlCode)> {
+    let mut found = None;
+    for line in lines {
+        for (code, written) in [(line.debit, Side::Debit), (line.credit, Side::Credit)] {
+            let Some(gl) = chart.get(code).filter(|gl| gl.view == "hold") else { continue };
+            let effect = if gl.side() == written { HoldEffect::Opens } else { HoldEffect::Ends };
+            if found.is_some_and(|known| known != (effect, code)) {
+                drifts.push(Drift::AmbiguousHold { event: Name::clone(event) });
+            }
+            found = Some((effect, code));
+        }
+    }
+    found
+}

@@ -1,0 +1,5 @@
+//! Reports: pure folds over postings.
+
+mod trial_balance;
+
+pub use trial_balance::{AsOf, Clock, Row, Total, TrialBalance, trial_balance};
