@@ -14,6 +14,7 @@ pub mod journal;
 pub mod ledger;
 pub mod money;
 pub mod numscript;
+pub mod pricing;
 pub mod rejection;
 pub mod rulebook;
 pub mod views;

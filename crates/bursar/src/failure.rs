@@ -1,8 +1,7 @@
-//! Why a command stopped, in words for people, and the exit code for programs.
+//! Why a command stopped, in words for people.
 
 use std::fmt;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// A command that did not do what it was asked to do.
 #[derive(Debug)]
@@ -27,10 +26,6 @@ impl Failure {
             "cannot read {}: {error}. Nothing was done; check the path",
             path.display()
         ))
-    }
-
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::FAILURE
     }
 }
 

@@ -1,6 +1,7 @@
 //! `bursar`: configuration, composition and commands. Everything that decides about money is in `bursar-core`.
 
 mod commands;
+mod config;
 mod failure;
 mod terminal;
 
@@ -14,7 +15,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             terminal::complain(&failure);
-            failure.exit_code()
+            ExitCode::FAILURE
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 
 use crate::failure::Failure;
 
@@ -13,15 +15,29 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A value as one line of JSON.
+pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(value)
+        .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))
+}
+
 /// Writes a failure to standard error. If that is gone too, there is nobody left to tell.
 pub(crate) fn complain(failure: &Failure) {
     let prefix = if failure.is_rendered { "" } else { "error: " };
     drop(writeln!(io::stderr().lock(), "{prefix}{failure}"));
 }
 
-/// Whether somebody is watching, so that progress is worth showing.
-pub(crate) fn is_interactive() -> bool {
-    io::stderr().is_terminal()
+/// A progress bar with a rate, hidden unless somebody is watching.
+pub(crate) fn progress(length: u64, what: &'static str) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg} ({per_sec}, {eta} left)");
+    let bar = ProgressBar::new(length).with_message(what);
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
 }
 
 /// A table with a header; columns from `numbers_from` on are aligned to the right.

@@ -12,6 +12,7 @@ use crate::numscript::{Features, Mode, Name, Program};
 pub struct Rule {
     pub(super) event: Name,
     pub(super) lines: Vec<Line>,
+    template: String,
     pub(super) program: Program,
     /// What the template asks for, in its order.
     pub(super) inputs: Vec<Input>,
@@ -86,6 +87,7 @@ impl Rule {
         let variables = variable_names(&identifiers, &legs, &inputs);
         Ok(Self {
             event: Name::clone(event),
+            template: template.to_owned(),
             lines,
             program,
             inputs,
@@ -102,6 +104,11 @@ impl Rule {
 
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    /// The Numscript text that moves the money.
+    pub fn template(&self) -> &str {
+        &self.template
     }
 
     /// What the event does to a hold, and the code the hold is on.

@@ -1,5 +1,8 @@
 //! The command line.
 
+mod bench;
+mod check;
+mod demo;
 mod numscript;
 
 use clap::{Parser, Subcommand};
@@ -16,15 +19,25 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// A day of pay-ins, payouts, refunds and disputes in five markets, in memory
+    Demo(demo::Arguments),
+    /// Check the configuration, the chart of accounts, and that every template does what its mapping says
+    Check(check::Arguments),
     /// Run and check Numscript programs
     #[command(subcommand)]
     Numscript(numscript::Command),
+    /// Measure speed, as ratios within one run
+    #[command(subcommand)]
+    Bench(bench::Command),
 }
 
 impl Arguments {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.command {
+            Command::Demo(arguments) => arguments.run(),
+            Command::Check(arguments) => arguments.run(),
             Command::Numscript(command) => command.run(),
+            Command::Bench(command) => command.run(),
         }
     }
 }

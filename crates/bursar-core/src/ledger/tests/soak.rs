@@ -54,8 +54,8 @@ impl Desk {
         }
         let mut variables = pattern
             .replace("{a}", &step.amount.to_string())
-            .replace("{f}", &(step.amount / 10).to_string())
-            .replace("{v}", &(step.amount / 50).to_string());
+            .replace("{f}", &step.amount.div_euclid(10).to_string())
+            .replace("{v}", &step.amount.div_euclid(50).to_string());
         let takes_merchant = self
             .rulebook
             .rule(name)

@@ -83,7 +83,7 @@ impl Answer {
         match outcome {
             Ok(outcome) => Self::Done {
                 id,
-                postings: outcome.postings.into_iter().map(PostingAnswer::new).collect(),
+                postings: outcome.postings.iter().map(PostingAnswer::new).collect(),
                 tx_metadata: outcome
                     .tx_metadata
                     .into_iter()
@@ -108,7 +108,7 @@ impl Answer {
 }
 
 impl PostingAnswer {
-    fn new(posting: bursar_core::numscript::Posting) -> Self {
+    fn new(posting: &bursar_core::numscript::Posting) -> Self {
         Self {
             source: posting.source.to_string(),
             destination: posting.destination.to_string(),

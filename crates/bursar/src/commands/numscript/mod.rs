@@ -2,6 +2,7 @@
 
 mod case;
 mod cases;
+mod check;
 mod run;
 
 use std::path::PathBuf;
@@ -15,6 +16,20 @@ use crate::failure::Failure;
 pub(crate) enum Command {
     /// Run a program against given balances and print its postings
     Run(RunArguments),
+    /// Find mistakes in a program without running it
+    Check(CheckArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The program
+    #[arg(value_name = "SCRIPT")]
+    script: PathBuf,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    language: Language,
 }
 
 #[derive(Debug, Args)]
@@ -69,6 +84,7 @@ impl Command {
                 Some(path) => cases::run(path, arguments.language.mode()),
                 None => run::run(&arguments),
             },
+            Self::Check(arguments) => check::run(&arguments),
         }
     }
 }

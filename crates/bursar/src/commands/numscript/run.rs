@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::RunArguments;
 use super::case::{Answer, Balance, snapshot};
 use crate::failure::Failure;
-use crate::terminal;
+use crate::terminal::{self, to_json};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let path = arguments.script.as_deref().unwrap_or(Path::new("-"));
@@ -24,9 +24,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         .map_err(|error| Failure::rendered(error.render(&source, &path.display().to_string())))?;
     let answer = Answer::new(None, Ok(outcome));
     if arguments.json {
-        let text =
-            serde_json::to_string(&answer).map_err(|error| Failure::new(error.to_string()))?;
-        return terminal::say(&text);
+        return terminal::say(&to_json(&answer)?);
     }
     show(&answer)
 }

@@ -1,0 +1,54 @@
+//! Fees and the VAT on them. Each is rounded once, here; no later step divides money.
+
+use crate::money::{Currency, Money, MoneyError};
+
+/// A flat fee, a part of the amount, and VAT on the two together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tariff {
+    flat: Money,
+    basis_points: u32,
+    vat_basis_points: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quote {
+    pub fee: Money,
+    pub vat: Money,
+}
+
+impl Tariff {
+    /// `flat` is a decimal in the currency.
+    pub fn new(
+        flat: &str,
+        basis_points: u32,
+        vat_basis_points: u32,
+        currency: Currency,
+    ) -> Result<Self, MoneyError> {
+        Ok(Self { flat: Money::parse(flat, currency)?, basis_points, vat_basis_points })
+    }
+
+    pub fn quote(&self, amount: Money) -> Result<Quote, MoneyError> {
+        let fee = self.flat.checked_add(amount.basis_points(self.basis_points)?)?;
+        Ok(Quote { fee, vat: fee.basis_points(self.vat_basis_points)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Quote, Tariff};
+    use crate::money::{Currency, Money};
+
+    #[test]
+    fn fee_and_vat_are_rounded_once() {
+        let pkr: Currency = "PKR".parse().unwrap();
+        let money = |text: &str| Money::parse(text, pkr).unwrap();
+        let tariff = Tariff::new("1.00", 290, 2_000, pkr).unwrap();
+        for (amount, fee, vat) in
+            [("100.00", "3.90", "0.78"), ("0.17", "1.00", "0.20"), ("0.18", "1.01", "0.20")]
+        {
+            let quote = Quote { fee: money(fee), vat: money(vat) };
+            assert_eq!(tariff.quote(money(amount)), Ok(quote), "{amount}");
+        }
+        assert!(tariff.quote(Money::from_minor(1, "BDT".parse().unwrap())).is_err());
+    }
+}

@@ -1,0 +1,49 @@
+//! `bursar bench`: every figure is measured beside a raw limit and a naive variant in the same run.
+
+mod core;
+
+use std::time::{Duration, Instant};
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The pure core: template runs and postings in memory, on one core
+    Core(core::Arguments),
+}
+
+impl Command {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Core(arguments) => arguments.run(),
+        }
+    }
+}
+
+/// How often a second `work` can be done. It is called in slices, so that reading the clock costs nothing.
+fn rate(
+    duration: Duration,
+    slice: u32,
+    mut work: impl FnMut(u64) -> Result<(), Failure>,
+) -> Result<u128, Failure> {
+    let started = Instant::now();
+    let mut count: u64 = 0;
+    while started.elapsed() < duration {
+        for _ in 0..slice {
+            work(count)?;
+            count = count.saturating_add(1);
+        }
+    }
+    let nanoseconds = started.elapsed().as_nanos().max(1);
+    Ok(u128::from(count).saturating_mul(1_000_000_000).checked_div(nanoseconds).unwrap_or_default())
+}
+
+/// A ratio with two decimals, without floating point.
+fn ratio(value: u128, base: u128) -> String {
+    let hundredths = value.saturating_mul(100).checked_div(base.max(1)).unwrap_or_default();
+    let whole = hundredths.checked_div(100).unwrap_or_default();
+    let rest = hundredths.checked_rem(100).unwrap_or_default();
+    format!("{whole}.{rest:02}")
+}

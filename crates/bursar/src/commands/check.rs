@@ -1,0 +1,90 @@
+//! `bursar check`: would Bursar start with this configuration and this chart?
+
+use std::path::{Path, PathBuf};
+
+use bursar_core::rulebook::{Rulebook, RulebookError};
+use clap::Args;
+
+use crate::config::{Config, DEFAULTS};
+use crate::failure::Failure;
+use crate::terminal;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The configuration file [default: bursar.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "BURSAR_CONFIG")]
+    config: Option<PathBuf>,
+    /// Check this chart of accounts instead of the configured one
+    #[arg(long, value_name = "FILE.csv")]
+    chart: Option<PathBuf>,
+    /// Print the documented default configuration and stop
+    #[arg(long, conflicts_with_all = ["config", "chart"])]
+    defaults: bool,
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.defaults {
+            return terminal::say(DEFAULTS.trim_end());
+        }
+        let config = Config::load(self.config.as_deref())?;
+        let markets = config.markets()?;
+        let names: Vec<String> =
+            markets.iter().map(|market| format!("{}/{}", market.name, market.currency)).collect();
+        terminal::say(&format!("configuration: ok, markets {}", names.join(" ")))?;
+
+        let path = self.chart.or_else(|| config.chart_path());
+        let rulebook = load_rulebook(path.as_deref())?;
+        let chart = path.map_or("the bundled chart".to_owned(), |path| path.display().to_string());
+        terminal::say(&format!(
+            "chart: ok, {} codes from {chart}",
+            rulebook.chart().accounts().count()
+        ))?;
+        for unused in rulebook.unused_codes() {
+            terminal::say(&format!(
+                "warning: {} {} is not used by any event",
+                unused.code, unused.name
+            ))?;
+        }
+        let count = rulebook.rules().count();
+        terminal::say(&format!(
+            "rulebook: version {}, {count} events, {count} mappings, {count} templates, hash {}",
+            rulebook.version(),
+            fingerprint(&rulebook)
+        ))?;
+        terminal::say("drift=0")
+    }
+}
+
+/// The bundled rulebook, with another chart if one is named. Drift is listed whole.
+pub(crate) fn load_rulebook(chart: Option<&Path>) -> Result<Rulebook, Failure> {
+    let loaded = match chart {
+        Some(path) => {
+            let text =
+                std::fs::read_to_string(path).map_err(|error| Failure::reading(path, &error))?;
+            Rulebook::with_chart(&text)
+        }
+        None => Rulebook::bundled(),
+    };
+    loaded.map_err(|error| match &error {
+        RulebookError::Drift(drifts) => {
+            let lines: Vec<String> = drifts.iter().map(|drift| format!("  {drift}")).collect();
+            Failure::new(format!(
+                "{error}. Nothing can be posted with them\n{}\ndrift={}",
+                lines.join("\n"),
+                drifts.len()
+            ))
+        }
+        RulebookError::Chart(_) | RulebookError::Mappings(_) => {
+            let name =
+                chart.map_or("the bundled chart".to_owned(), |path| path.display().to_string());
+            Failure::new(format!("{name}: {error}. Nothing can be posted with it"))
+        }
+    })
+}
+
+/// The first bytes of the hash: enough to tell two rulebooks apart by eye.
+fn fingerprint(rulebook: &Rulebook) -> String {
+    let start = rulebook.hash().first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+    format!("{start:016x}")
+}

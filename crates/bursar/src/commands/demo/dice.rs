@@ -1,0 +1,27 @@
+//! Chance that a seed decides.
+
+use bursar_core::ids::Seed;
+
+pub(super) struct Dice {
+    seed: Seed,
+    thrown: u64,
+}
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { seed: seed.into(), thrown: 0 }
+    }
+
+    /// A number below `sides`.
+    pub(super) fn below(&mut self, sides: u64) -> u64 {
+        let bytes = self.seed.derive("dice", self.thrown);
+        self.thrown = self.thrown.saturating_add(1);
+        let number = bytes.first_chunk().map_or(0, |chunk| u64::from_be_bytes(*chunk));
+        number.checked_rem(sides).unwrap_or_default()
+    }
+
+    /// True once in `times`, on average.
+    pub(super) fn one_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}

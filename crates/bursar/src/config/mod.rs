@@ -1,0 +1,155 @@
+//! Configuration: built-in defaults, then one TOML file, then `BURSAR_…` variables. Unknown keys are errors.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use bursar_core::money::Currency;
+use bursar_core::pricing::Tariff;
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+/// The documented defaults; `bursar check --defaults` prints them.
+pub(crate) const DEFAULTS: &str = include_str!("../../bursar.toml");
+
+/// The file that is read if it exists and none is named.
+pub(crate) const FILE: &str = "bursar.toml";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) default_bank_id: String,
+    pub(crate) ledger: LedgerConfig,
+    pub(crate) fees: BTreeMap<String, MarketFees>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LedgerConfig {
+    /// Empty for the chart that comes with Bursar.
+    pub(crate) chart: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MarketFees {
+    pub(crate) currency: String,
+    pub(crate) payin_flat: String,
+    pub(crate) payin_basis_points: u32,
+    pub(crate) payout_flat: String,
+    pub(crate) payout_basis_points: u32,
+    pub(crate) vat_basis_points: u32,
+}
+
+/// What a market charges.
+#[derive(Debug, Clone)]
+pub(crate) struct Market {
+    pub(crate) name: String,
+    pub(crate) currency: Currency,
+    pub(crate) payin: Tariff,
+    pub(crate) payout: Tariff,
+}
+
+impl Config {
+    /// Reads the named file, or `bursar.toml` if it is there, and the environment.
+    pub(crate) fn load(path: Option<&Path>) -> Result<Self, Failure> {
+        let mut tree = parse(DEFAULTS, "the built-in defaults")?;
+        let file = match path {
+            Some(path) => Some(path.to_owned()),
+            None => Some(PathBuf::from(FILE)).filter(|path| path.exists()),
+        };
+        if let Some(path) = file {
+            let text =
+                std::fs::read_to_string(&path).map_err(|error| Failure::reading(&path, &error))?;
+            merge(&mut tree, parse(&text, &path.display().to_string())?);
+        }
+        for (name, value) in std::env::vars() {
+            override_with(&mut tree, &name, &value);
+        }
+        tree.try_into().map_err(|error: toml::de::Error| {
+            Failure::new(format!(
+                "the configuration cannot be used: {}. Nothing was started; `bursar check --defaults` shows every key",
+                error.message()
+            ))
+        })
+    }
+
+    /// The finance team's chart, if one is configured.
+    pub(crate) fn chart_path(&self) -> Option<PathBuf> {
+        Some(self.ledger.chart.clone()).filter(|path| !path.as_os_str().is_empty())
+    }
+
+    /// The markets, with their amounts read in their own currencies.
+    pub(crate) fn markets(&self) -> Result<Vec<Market>, Failure> {
+        self.fees
+            .iter()
+            .map(|(name, fees)| {
+                let wrong = |key: &str, error: String| {
+                    Failure::new(format!(
+                        "the configuration cannot be used: fees.{name}.{key}: {error}"
+                    ))
+                };
+                let currency: Currency =
+                    fees.currency.parse().map_err(|error| wrong("currency", format!("{error}")))?;
+                let tariff = |key: &str, flat: &str, basis_points: u32| {
+                    Tariff::new(flat, basis_points, fees.vat_basis_points, currency)
+                        .map_err(|error| wrong(key, error.to_string()))
+                };
+                Ok(Market {
+                    name: name.clone(),
+                    currency,
+                    payin: tariff("payin_flat", &fees.payin_flat, fees.payin_basis_points)?,
+                    payout: tariff("payout_flat", &fees.payout_flat, fees.payout_basis_points)?,
+                })
+            })
+            .collect()
+    }
+}
+
+fn parse(text: &str, name: &str) -> Result<toml::Table, Failure> {
+    text.parse().map_err(|error: toml::de::Error| {
+        Failure::new(format!("{name} is not TOML: {error}Nothing was started; correct the file"))
+    })
+}
+
+/// Tables are merged key by key; everything else is replaced.
+fn merge(base: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(toml::Value::Table(base)), toml::Value::Table(over)) => merge(base, over),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+/// `BURSAR_LEDGER__CHART=chart.csv` sets `ledger.chart`; `BURSAR_DEFAULT_BANK_ID=x` sets a key at the top. A name with
+/// `__` is always a key, so that a misspelt one is an error; other `BURSAR_` variables have meanings of their own.
+fn override_with(tree: &mut toml::Table, name: &str, value: &str) {
+    let Some(path) = name.strip_prefix("BURSAR_") else { return };
+    let mut parts: Vec<&str> = path.split("__").collect();
+    let Some(last) = parts.pop() else { return };
+    if parts.is_empty() && !tree.keys().any(|key| key.eq_ignore_ascii_case(last)) {
+        return;
+    }
+    let mut table = tree;
+    for part in parts {
+        let entry = table.entry(spelling(table, part)).or_insert_with(|| toml::Table::new().into());
+        let toml::Value::Table(inner) = entry else { return };
+        table = inner;
+    }
+    let key = spelling(table, last);
+    let is_number = matches!(table.get(&key), Some(toml::Value::Integer(_)));
+    let parsed = value.parse().map(toml::Value::Integer).ok().filter(|_| is_number);
+    table.insert(key, parsed.unwrap_or_else(|| toml::Value::String(value.to_owned())));
+}
+
+/// The key as the table spells it, or in lower case if it is new.
+fn spelling(table: &toml::Table, part: &str) -> String {
+    let known = table.keys().find(|key| key.eq_ignore_ascii_case(part)).cloned();
+    known.unwrap_or_else(|| part.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests;

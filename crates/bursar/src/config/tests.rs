@@ -1,0 +1,60 @@
+//! What the configuration accepts, and what it says about the rest.
+
+use super::{Config, DEFAULTS, merge, override_with, parse};
+
+fn read(file: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
+    let mut tree = parse(DEFAULTS, "defaults").map_err(|failure| failure.to_string())?;
+    merge(&mut tree, parse(file, "test.toml").map_err(|failure| failure.to_string())?);
+    for (name, value) in variables {
+        override_with(&mut tree, name, value);
+    }
+    tree.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+}
+
+#[test]
+fn the_defaults_are_five_markets() {
+    let markets = read("", &[]).unwrap().markets().unwrap();
+    let names: Vec<_> =
+        markets.iter().map(|market| format!("{}/{}", market.name, market.currency)).collect();
+    assert_eq!(names, ["BD/BDT", "EG/EGP", "IQ/IQD", "NP/NPR", "PK/PKR"]);
+}
+
+#[test]
+fn a_file_changes_only_what_it_names() {
+    let config = read("[fees.PK]\npayin_basis_points = 100\n", &[]).unwrap();
+    assert_eq!(config.fees["PK"].payin_basis_points, 100);
+    assert_eq!(config.fees["PK"].vat_basis_points, 1_600);
+}
+
+#[test]
+fn variables_override_the_file_and_leave_others_alone() {
+    let variables = [
+        ("BURSAR_DEFAULT_BANK_ID", "hbl"),
+        ("BURSAR_FEES__PK__PAYIN_BASIS_POINTS", "7"),
+        ("BURSAR_SHARED", "../shared"),
+    ];
+    let config = read("default_bank_id = \"ubl\"\n", &variables).unwrap();
+    assert_eq!(config.default_bank_id, "hbl");
+    assert_eq!(config.fees["PK"].payin_basis_points, 7);
+}
+
+#[test]
+fn unknown_keys_and_wrong_amounts_are_errors() {
+    assert!(read("bank = \"x\"\n", &[]).unwrap_err().contains("unknown field `bank`"));
+    assert!(read("[ledger]\nchrt = \"x\"\n", &[]).unwrap_err().contains("unknown field `chrt`"));
+    assert!(
+        read("", &[("BURSAR_LEDGER__CHRT", "x")]).unwrap_err().contains("unknown field `chrt`")
+    );
+    assert!(
+        read("", &[("BURSAR_FEES__PK__VAT_BASIS_POINTS", "much")])
+            .unwrap_err()
+            .contains("invalid type")
+    );
+    assert!(read("[fees\n", &[]).unwrap_err().contains("test.toml is not TOML"));
+    let config = read("[fees.PK]\npayin_flat = \"0.001\"\n", &[]).unwrap();
+    let failure = config.markets().unwrap_err().to_string();
+    assert!(
+        failure.contains("fees.PK.payin_flat: `0.001` has 3 decimals, but PKR has 2"),
+        "{failure}"
+    );
+}
