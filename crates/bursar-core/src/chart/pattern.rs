@@ -34,8 +34,8 @@ impl Pattern {
     }
 
     /// The address with every placeholder filled in.
-    pub fn fill<'v>(&self, value: impl Fn(&str) -> &'v str) -> String {
-        let mut address = String::with_capacity(64);
+    pub fn fill<'v>(&self, value: impl Fn(&str) -> &'v str) -> Name {
+        let mut address = String::with_capacity(128);
         for segment in &self.segments {
             if !address.is_empty() {
                 address.push(':');
@@ -45,7 +45,7 @@ impl Pattern {
                 Segment::Placeholder(name) => value(name),
             });
         }
-        address
+        address.into()
     }
 
     pub fn matches(&self, address: &str) -> bool {

@@ -71,10 +71,11 @@ impl Money {
             let (given, allowed) = (fraction.len(), currency.decimals());
             return Err(MoneyError::TooPrecise { text: shorten(text), given, allowed, currency });
         };
-        let sign = if unsigned.len() == text.len() { "" } else { "-" };
-        let digits = format!("{sign}{whole}{fraction}{}", "0".repeat(padding));
-        let minor =
-            digits.parse().map_err(|_| MoneyError::TooLarge { text: shorten(text), currency })?;
+        let is_negative = unsigned.len() < text.len();
+        let digits =
+            whole.bytes().chain(fraction.bytes()).chain(std::iter::repeat_n(b'0', padding));
+        let minor = accumulate(digits, is_negative)
+            .ok_or_else(|| MoneyError::TooLarge { text: shorten(text), currency })?;
         Ok(Self { currency, minor })
     }
 
@@ -130,6 +131,14 @@ pub fn decimal(minor: i128, currency: Currency) -> String {
     let digits = format!("{:0>width$}", minor.unsigned_abs(), width = decimals.saturating_add(1));
     let (whole, fraction) = digits.split_at(digits.len().saturating_sub(decimals));
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+}
+
+/// ASCII digits as a number; the negative range is one larger.
+fn accumulate(digits: impl Iterator<Item = u8>, is_negative: bool) -> Option<i64> {
+    let sign: i64 = if is_negative { -1 } else { 1 };
+    digits.map(|digit| i64::from(digit.wrapping_sub(b'0'))).try_fold(0_i64, |number, digit| {
+        number.checked_mul(10)?.checked_add(digit.checked_mul(sign)?)
+    })
 }
 
 /// What an error shows of a text that may be hostile.

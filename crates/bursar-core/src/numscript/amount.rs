@@ -42,7 +42,15 @@ impl Amount {
 
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
-        self.plus(&other.negated())
+        match (&self.0, &other.0) {
+            (Form::Small(a), Form::Small(b)) => match a.checked_sub(*b) {
+                Some(difference) => Self(Form::Small(difference)),
+                None => Self::from_big(BigInt::from(*a) - BigInt::from(*b)),
+            },
+            (Form::Small(_) | Form::Big(_), Form::Small(_) | Form::Big(_)) => {
+                Self::from_big(self.to_big() - other.to_big())
+            }
+        }
     }
 
     #[must_use]

@@ -117,10 +117,15 @@ pub(super) fn account(text: &str) -> Result<Value, ErrorKind> {
 
 /// Segments of letters, digits, `_` and `-`, joined by colons.
 pub fn is_address(text: &str) -> bool {
-    text.len() <= limits::ADDRESS_BYTES_MAX
-        && text
-            .split(':')
-            .all(|segment| !segment.is_empty() && segment.bytes().all(is_address_byte))
+    let mut is_in_segment = false;
+    for byte in text.bytes() {
+        match byte {
+            b':' if is_in_segment => is_in_segment = false,
+            byte if is_address_byte(byte) => is_in_segment = true,
+            _ => return false,
+        }
+    }
+    is_in_segment && text.len() <= limits::ADDRESS_BYTES_MAX
 }
 
 pub(super) const fn is_address_byte(byte: u8) -> bool {

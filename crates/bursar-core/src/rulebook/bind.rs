@@ -88,12 +88,10 @@ impl Rule {
                     let (Some(bound), Some(pattern)) = (find(&legs, leg), &gl.pattern) else {
                         continue;
                     };
-                    let address: Name = pattern
-                        .fill(|placeholder| match placeholder {
-                            "currency" => bound.currency.code(),
-                            name => variable(variables, name),
-                        })
-                        .into();
+                    let address = pattern.fill(|placeholder| match placeholder {
+                        "currency" => bound.currency.code(),
+                        name => variable(variables, name),
+                    });
                     values.push(Value::Account(Name::clone(&address)));
                     accounts.push(BoundAccount {
                         address,

@@ -1,41 +1,37 @@
 //! The balances that a run has seen and changed, with undo.
 
-use std::collections::BTreeMap;
-
 use super::super::Mode;
 use super::super::amount::Amount;
 use super::super::value::Name;
 use super::Records;
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    pub(super) account: Name,
-    pub(super) color: Name,
-    pub(super) asset: Name,
-}
+use super::rows::{Key, Row, Rows};
 
 /// Reads through to the records, remembers what it read, and keeps the changes of the run.
 pub(super) struct Balances<'a> {
     records: &'a dyn Records,
     mode: Mode,
-    rows: BTreeMap<Key, Amount>,
+    rows: Rows,
     /// What each row was before a change, while an attempt may still be undone.
-    undo: Vec<(Key, Option<Amount>)>,
+    undo: Vec<(Key, Option<Row>)>,
     attempts: usize,
 }
 
 impl<'a> Balances<'a> {
     pub(super) fn new(records: &'a dyn Records, mode: Mode) -> Self {
-        Self { records, mode, rows: BTreeMap::new(), undo: Vec::new(), attempts: 0 }
+        Self { records, mode, rows: Rows::default(), undo: Vec::new(), attempts: 0 }
     }
 
-    /// Makes sure that the row is known, as the records have it. The outside world has no balance to read.
-    pub(super) fn load(&mut self, key: &Key) -> &Amount {
-        let records = self.records;
-        self.rows.entry(key.clone()).or_insert_with_key(|key| match &*key.account {
-            "world" => Amount::ZERO,
-            account => records.balance(account, &key.asset, &key.color),
-        })
+    /// The balance, from the records if it was never looked at. Upstream takes a row that only a credit made for
+    /// the whole balance, and so does compat.
+    pub(super) fn load(&mut self, key: &Key) -> Amount {
+        let (records, mode) = (self.records, self.mode);
+        let row = self
+            .rows
+            .get_or(key.clone(), |key| Row { base: Some(read(records, key)), ..Row::EMPTY });
+        if row.base.is_none() && mode == Mode::Safe {
+            row.base = Some(read(records, key));
+        }
+        row.amount()
     }
 
     /// Makes every scale of an asset known that the records have for the account.
@@ -45,52 +41,57 @@ impl<'a> Balances<'a> {
         }
         for (asset, amount) in self.records.scales(account, base) {
             let key = Key { account: Name::clone(account), color: Name::from(""), asset };
-            self.rows.entry(key).or_insert(amount);
+            let row = self.rows.get_or(key, |_| Row::EMPTY);
+            if row.base.is_none() && (self.mode == Mode::Safe || row.change.is_zero()) {
+                row.base = Some(amount);
+            }
         }
     }
 
-    /// The balance a source is measured by. Compat never looks behind a row that a credit made.
+    /// The balance a source is measured by. Compat sees only what was loaded before the program ran.
     pub(super) fn get(&mut self, key: &Key) -> Amount {
         match self.mode {
-            Mode::Safe => self.load(key).clone(),
-            Mode::Compat => self.rows.get(key).cloned().unwrap_or(Amount::ZERO),
+            Mode::Safe => self.load(key),
+            Mode::Compat => self.rows.get(key).map_or(Amount::ZERO, Row::amount),
         }
     }
 
     pub(super) fn set(&mut self, key: Key, amount: Amount) {
-        if self.attempts > 0 {
-            self.undo.push((key.clone(), self.rows.get(&key).cloned()));
-        }
-        self.rows.insert(key, amount);
+        self.note(&key);
+        self.rows.put(key, Some(Row { base: Some(amount), ..Row::EMPTY }));
     }
 
     pub(super) fn credit(&mut self, key: Key, amount: &Amount) {
-        let balance = self.get(&key).plus(amount);
-        self.set(key, balance);
+        self.note(&key);
+        let row = self.rows.get_or(key, |_| Row::EMPTY);
+        row.change = row.change.plus(amount);
     }
 
     pub(super) fn debit(&mut self, key: Key, amount: &Amount) {
-        let balance = self.get(&key).minus(amount);
-        self.set(key, balance);
+        self.note(&key);
+        let row = self.rows.get_or(key, |_| Row::EMPTY);
+        row.change = row.change.minus(amount);
+    }
+
+    /// Remembers a row before it changes.
+    fn note(&mut self, key: &Key) {
+        if self.attempts > 0 {
+            self.undo.push((key.clone(), self.rows.get(key).cloned()));
+        }
     }
 
     /// Whether any balance of the account has been seen.
     pub(super) fn knows(&self, account: &Name) -> bool {
-        self.of_account(account).next().is_some()
+        self.rows.of_account(account).next().is_some()
     }
 
-    /// The uncoloured rows of one account.
-    pub(super) fn uncolored(&self, account: &Name) -> impl Iterator<Item = (&Name, &Amount)> {
-        self.of_account(account)
-            .filter(|(key, _)| key.color.is_empty())
-            .map(|(key, amount)| (&key.asset, amount))
-    }
-
-    fn of_account(&self, account: &Name) -> impl Iterator<Item = (&Key, &Amount)> {
-        let empty = Name::from("");
-        let first = Key { account: Name::clone(account), color: Name::clone(&empty), asset: empty };
-        let account = Name::clone(account);
-        self.rows.range(first..).take_while(move |(key, _)| key.account == account)
+    /// The uncoloured balances of one account.
+    pub(super) fn uncolored<'s>(
+        &'s self,
+        account: &'s Name,
+    ) -> impl Iterator<Item = (&'s Name, Amount)> {
+        let rows = self.rows.of_account(account).filter(|(key, _)| key.color.is_empty());
+        rows.map(|(key, row)| (&key.asset, row.amount()))
     }
 
     /// Starts an attempt that `finish` either keeps or undoes.
@@ -106,10 +107,15 @@ impl<'a> Balances<'a> {
         }
         while !keep && self.undo.len() > mark {
             let Some((key, before)) = self.undo.pop() else { return };
-            match before {
-                Some(amount) => self.rows.insert(key, amount),
-                None => self.rows.remove(&key),
-            };
+            self.rows.put(key, before);
         }
+    }
+}
+
+/// The outside world has no balance to read.
+fn read(records: &dyn Records, key: &Key) -> Amount {
+    match &*key.account {
+        "world" => Amount::ZERO,
+        account => records.balance(account, &key.asset, &key.color),
     }
 }

@@ -56,6 +56,21 @@ impl Run<'_> {
         })
     }
 
+    /// The value of a variable or a literal, without a copy.
+    fn peek<'s>(&'s self, code: &'s Code) -> Option<&'s Value> {
+        match &code.op {
+            Op::Constant(value) => Some(value),
+            Op::Slot(slot) => self.slots.get(*slot),
+            Op::Unbound(_)
+            | Op::Address(_)
+            | Op::Monetary(..)
+            | Op::Negation(_)
+            | Op::Sum(..)
+            | Op::Ratio(..)
+            | Op::Call(..) => None,
+        }
+    }
+
     fn sum(&mut self, first: &Code, rest: &[(Sign, Code)]) -> Ran<Value> {
         let mut sum = self.evaluate(first)?;
         for (sign, code) in rest {
@@ -166,7 +181,7 @@ impl Run<'_> {
 
     fn known_balance(&mut self, account: &Name, asset: &Name) -> Amount {
         let key = self.key(Name::clone(account), Name::clone(asset));
-        self.balances.load(&key).clone()
+        self.balances.load(&key)
     }
 
     /// The text that `meta(account, key)` finds.
@@ -215,6 +230,9 @@ impl Run<'_> {
     }
 
     pub(super) fn account(&mut self, code: &Code) -> Ran<Name> {
+        if let Some(Value::Account(name)) = self.peek(code) {
+            return Ok(Name::clone(name));
+        }
         to_account(self.evaluate(code)?, code.span)
     }
 
@@ -223,6 +241,9 @@ impl Run<'_> {
     }
 
     pub(super) fn monetary(&mut self, code: &Code) -> Ran<Monetary> {
+        if let Some(Value::Monetary(monetary)) = self.peek(code) {
+            return Ok(monetary.clone());
+        }
         to_monetary(self.evaluate(code)?, code.span)
     }
 

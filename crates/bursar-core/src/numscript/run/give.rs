@@ -5,7 +5,7 @@ use super::super::ast::{Clauses, Destination, DestinationKind, Target};
 use super::super::compile::Code;
 use super::super::feature::Feature;
 use super::super::value::Name;
-use super::balances::Key;
+use super::rows::Key;
 use super::{Piece, Posting, Ran, Run};
 
 impl Run<'_> {

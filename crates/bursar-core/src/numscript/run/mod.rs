@@ -8,6 +8,7 @@ mod evaluate;
 mod give;
 mod outcome;
 mod prepare;
+mod rows;
 mod scale;
 mod take;
 
@@ -23,8 +24,9 @@ use super::error::{Error, ErrorKind};
 use super::feature::Feature;
 use super::limits;
 use super::span::Span;
-use super::value::{Monetary, Name, Value, is_address, is_asset};
-use balances::{Balances, Key};
+use super::value::{Monetary, Name, Value, is_asset};
+use balances::Balances;
+use rows::Key;
 
 type Ran<T> = Result<T, Box<Error>>;
 
@@ -135,17 +137,18 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Addresses were checked when they became values; amounts and assets are checked here, as the language asks.
     fn finish(self) -> Ran<Outcome> {
+        let mut good_asset: Option<&Name> = None;
         for posting in &self.postings {
+            let is_good =
+                good_asset.is_some_and(|asset| *asset == posting.asset) || is_asset(&posting.asset);
             let reason = if posting.amount.is_negative() {
                 format!("{} {} is negative", posting.asset, posting.amount)
-            } else if !is_address(&posting.source) {
-                format!("`{}` is not an account address", posting.source)
-            } else if !is_address(&posting.destination) {
-                format!("`{}` is not an account address", posting.destination)
-            } else if !is_asset(&posting.asset) {
+            } else if !is_good {
                 format!("`{}` is not an asset", posting.asset)
             } else {
+                good_asset = Some(&posting.asset);
                 continue;
             };
             return Err(ErrorKind::Internal { reason }.at(Span::default()));

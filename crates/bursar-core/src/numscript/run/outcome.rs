@@ -10,7 +10,7 @@ use super::super::value::{Name, Value};
 pub enum Inputs<'a> {
     /// By name, as text; names that the program does not declare are ignored.
     Text(&'a BTreeMap<String, String>),
-    /// In the order of `Program::inputs`, already typed.
+    /// In the order of `Program::inputs`, already typed. Accounts are not checked again: give well-formed addresses.
     Values(&'a [Value]),
 }
 

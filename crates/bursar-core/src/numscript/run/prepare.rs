@@ -5,8 +5,8 @@ use super::super::compile::{Code, Op, Variable};
 use super::super::error::ErrorKind;
 use super::super::feature::Feature;
 use super::super::value::{Name, Value};
-use super::balances::Key;
 use super::outcome::asset_base;
+use super::rows::Key;
 use super::{Inputs, Ran, Run};
 
 impl Run<'_> {

@@ -58,9 +58,9 @@ impl Run<'_> {
         let mut held = Amount::ZERO;
         for (asset, amount) in self.balances.uncolored(account) {
             if *asset == self.asset {
-                held = amount.clone();
+                held = amount;
             } else if asset_base(asset) == &*base {
-                rows.push((scale(asset, span)?, Name::clone(asset), amount.clone()));
+                rows.push((scale(asset, span)?, Name::clone(asset), amount));
             }
         }
         rows.sort_by(|(a, ..), (b, ..)| b.cmp(a));

@@ -9,7 +9,7 @@ use super::super::feature::Feature;
 use super::super::portion::{AllotError, Share, allot};
 use super::super::span::Span;
 use super::super::value::Name;
-use super::balances::Key;
+use super::rows::Key;
 use super::{Piece, Ran, Run};
 
 /// How far below zero an account may go.
