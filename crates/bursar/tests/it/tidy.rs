@@ -1,0 +1,160 @@
+//! The rules of the house, as tests.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Which of our crates each crate may use. A crate that is not listed fails the test, so that its arrows are chosen
+/// and not found.
+const ARROWS: [(&str, &[&str]); 2] = [("bursar-core", &[]), ("bursar", &["bursar-core"])];
+
+/// What the core may depend on: nothing that reads, waits, draws or logs.
+const CORE_DEPENDENCIES: [&str; 10] = [
+    "annotate-snippets",
+    "csv",
+    "iso_currency",
+    "jiff",
+    "num-bigint",
+    "num-integer",
+    "num-traits",
+    "sha2",
+    "thiserror",
+    "uuid",
+];
+
+const LINES_MAX: usize = 400;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// All Rust files, with their paths from the root.
+fn sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root()).unwrap().display().to_string();
+                found.push((name, std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(found.len() > 20, "the sources are where this test looks for them");
+    found.sort();
+    found
+}
+
+/// The names in one section of a manifest, such as `[dependencies]`.
+fn section(manifest: &str, header: &str) -> BTreeSet<String> {
+    manifest
+        .lines()
+        .skip_while(|line| line.trim() != header)
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split(['.', '=']).next())
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty() && !name.starts_with('#'))
+        .collect()
+}
+
+#[test]
+fn crates_depend_only_downwards() {
+    let mut folders: Vec<String> = std::fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    folders.sort();
+    let mut known: Vec<&str> = ARROWS.iter().map(|(name, _)| *name).collect();
+    known.sort_unstable();
+    assert_eq!(folders, known, "every crate has its arrows in this test");
+    for (name, allowed) in ARROWS {
+        let manifest =
+            std::fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
+        let ours: Vec<String> = ["[dependencies]", "[dev-dependencies]", "[build-dependencies]"]
+            .iter()
+            .flat_map(|header| section(&manifest, header))
+            .filter(|dependency| known.contains(&dependency.as_str()))
+            .collect();
+        for dependency in &ours {
+            assert!(
+                allowed.contains(&dependency.as_str()),
+                "{name} must not depend on {dependency}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_core_depends_on_values_only() {
+    let manifest = std::fs::read_to_string(root().join("crates/bursar-core/Cargo.toml")).unwrap();
+    let expected: BTreeSet<String> =
+        CORE_DEPENDENCIES.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(section(&manifest, "[dependencies]"), expected);
+}
+
+#[test]
+fn files_stay_small() {
+    for (name, text) in sources() {
+        let lines = text.lines().count();
+        assert!(lines <= LINES_MAX, "{name} has {lines} lines: look for the second idea in it");
+    }
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    for (name, text) in sources() {
+        assert!(
+            text.starts_with("//! "),
+            "{name} does not begin with a line that says what it is for"
+        );
+    }
+}
+
+#[test]
+fn no_file_is_named_after_nothing() {
+    for (name, _) in sources() {
+        let stem = Path::new(&name).file_stem().unwrap().to_str().unwrap().to_owned();
+        let vague = ["utils", "util", "helpers", "helper", "common", "manager", "types", "misc"];
+        assert!(!vague.contains(&stem.as_str()), "{name}: name the file after what is in it");
+    }
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let marks =
+        [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:"), concat!("#[ig", "nore")];
+    for (name, text) in sources() {
+        for mark in marks {
+            assert!(
+                !text.contains(mark),
+                "{name} contains {mark}: do it now, or write it down as an issue"
+            );
+        }
+    }
+}
+
+#[test]
+fn snapshots_belong_to_a_test() {
+    let text: String = sources().into_iter().map(|(_, text)| text).collect();
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Some(stem) = name.strip_suffix(".snap") {
+                let test = stem
+                    .rsplit("__")
+                    .next()
+                    .unwrap()
+                    .trim_end_matches(|last: char| last.is_ascii_digit());
+                let test = test.trim_end_matches('-');
+                assert!(text.contains(&format!("fn {test}")), "{name} has no test");
+            }
+        }
+    }
+}
