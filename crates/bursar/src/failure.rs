@@ -1,27 +1,26 @@
 //! Why a command stopped, in words for people.
 
 use std::fmt;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// A command that did not do what it was asked to do.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    message: String,
-    /// Whether the message already begins with its own headline.
-    pub(crate) is_rendered: bool,
+pub(crate) enum Failure {
+    /// Something to say in one sentence or more.
+    Plain(String),
+    /// A message that was laid out elsewhere, such as a compiler's.
+    Rendered(String),
+    /// The reader went away (`bursar … | head`): there is nobody to tell.
+    Unheard,
 }
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), is_rendered: false }
+        Self::Plain(message.into())
     }
 
-    /// A message that was laid out elsewhere, such as a compiler's.
-    pub(crate) fn rendered(message: impl Into<String>) -> Self {
-        Self { message: message.into(), is_rendered: true }
-    }
-
-    pub(crate) fn reading(path: &Path, error: &std::io::Error) -> Self {
+    pub(crate) fn reading(path: &Path, error: &io::Error) -> Self {
         Self::new(format!(
             "cannot read {}: {error}. Nothing was done; check the path",
             path.display()
@@ -31,13 +30,19 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        match self {
+            Self::Plain(message) => write!(f, "error: {message}"),
+            Self::Rendered(message) => f.write_str(message),
+            Self::Unheard => Ok(()),
+        }
     }
 }
 
-/// A reader that goes away early (`bursar … | head`) is no failure worth a message, but the work stops.
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Self::Unheard;
+        }
         Self::new(format!("cannot write the output: {error}"))
     }
 }

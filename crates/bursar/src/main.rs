@@ -9,10 +9,12 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use failure::Failure;
+
 fn main() -> ExitCode {
     let outcome = commands::Arguments::parse().run();
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) | Err(Failure::Unheard) => ExitCode::SUCCESS,
         Err(failure) => {
             terminal::complain(&failure);
             ExitCode::FAILURE

@@ -23,8 +23,7 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Failure> {
 
 /// Writes a failure to standard error. If that is gone too, there is nobody left to tell.
 pub(crate) fn complain(failure: &Failure) {
-    let prefix = if failure.is_rendered { "" } else { "error: " };
-    drop(writeln!(io::stderr().lock(), "{prefix}{failure}"));
+    drop(writeln!(io::stderr().lock(), "{failure}"));
 }
 
 /// A progress bar with a rate, hidden unless somebody is watching.

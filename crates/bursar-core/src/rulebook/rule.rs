@@ -69,6 +69,9 @@ impl Rule {
                 expected.push((name.to_string(), input));
             }
         }
+        if !drifts.is_empty() {
+            return Err(drifts);
+        }
         let inputs = match_inputs(event, &program, &expected, &mut drifts);
         let hold = hold_effect(event, &lines, chart, &mut drifts);
         if !drifts.is_empty() {

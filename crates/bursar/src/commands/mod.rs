@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// Bursar moves money for payment companies and never moves it on a guess.
 #[derive(Debug, Parser)]
-#[command(name = "bursar", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "bursar", version, propagate_version = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

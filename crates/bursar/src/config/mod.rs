@@ -86,7 +86,7 @@ impl Config {
             .map(|(name, fees)| {
                 let wrong = |key: &str, error: String| {
                     Failure::new(format!(
-                        "the configuration cannot be used: fees.{name}.{key}: {error}"
+                        "the configuration cannot be used: fees.{name}.{key}: {error}. Nothing was started"
                     ))
                 };
                 let currency: Currency =

@@ -83,6 +83,9 @@ fn a_program_runs_on_files() {
         scratch.file("balances.json", r#"[{"account":"alice","asset":"USD/2","amount":"2000"}]"#);
     let arguments = ["numscript", "run", &script, "--vars", &vars, "--balances", &balances];
     insta::assert_snapshot!(bursar(&arguments).ok());
+    let map = scratch.file("map.json", r#"{"alice":{"USD/2":2000}}"#);
+    let with_map = ["numscript", "run", &script, "--vars", &vars, "--balances", &map];
+    assert_eq!(bursar(&with_map).ok(), bursar(&arguments).ok());
     let json: Value =
         serde_json::from_str(&bursar(&[&arguments[..], &["--json"]].concat()).ok()).unwrap();
     assert_eq!(

@@ -71,7 +71,7 @@ fn published_portions_are_read_as_upstream_reads_them() {
         match portion.get("value") {
             Some(value) => assert_eq!(&answer["txMetadata"]["p"], value, "{}", portion["input"]),
             None => {
-                assert_eq!(answer["error"]["kind"], "BadPortionParsing", "{}", portion["input"])
+                assert_eq!(answer["error"]["kind"], "BadPortionParsing", "{}", portion["input"]);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The JSON forms of a program's inputs and of its outcome.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use bursar_core::numscript::amount::Amount;
 use bursar_core::numscript::{Error, Feature, Features, Inputs, Mode, Outcome, Program, Snapshot};
@@ -14,11 +15,27 @@ pub(super) struct Case {
     #[serde(default, rename = "featureFlags")]
     pub(super) feature_flags: Vec<String>,
     #[serde(default)]
-    pub(super) vars: BTreeMap<String, String>,
+    pub(super) vars: Variables,
     #[serde(default)]
-    pub(super) balances: Vec<Balance>,
+    pub(super) balances: Balances,
     #[serde(default)]
     pub(super) metadata: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// Variables by name.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Variables(BTreeMap<String, Text>);
+
+/// Balances as rows, or as a map of maps where no colour is needed.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "balances are an array of {account, asset, amount, color} or an object {account: {asset: amount}}"
+)]
+pub(super) enum Balances {
+    Rows(Vec<Balance>),
+    Map(BTreeMap<String, BTreeMap<String, Text>>),
 }
 
 #[derive(Debug, Deserialize)]
@@ -26,10 +43,57 @@ pub(super) struct Case {
 pub(super) struct Balance {
     account: String,
     asset: String,
-    /// Minor units as text, because some exceed what a JSON number can carry.
-    amount: String,
+    amount: Text,
     #[serde(default)]
     color: String,
+}
+
+/// A text, or a whole number that JSON can carry exactly.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "write it as text in double quotes, or as a whole number")]
+pub(super) enum Text {
+    Text(String),
+    Number(i64),
+}
+
+impl Variables {
+    pub(super) fn into_texts(self) -> BTreeMap<String, String> {
+        self.0.into_iter().map(|(name, value)| (name, value.to_string())).collect()
+    }
+}
+
+impl Balances {
+    fn into_rows(self) -> Vec<Balance> {
+        match self {
+            Self::Rows(rows) => rows,
+            Self::Map(accounts) => accounts
+                .into_iter()
+                .flat_map(|(account, assets)| {
+                    assets.into_iter().map(move |(asset, amount)| Balance {
+                        account: account.clone(),
+                        asset,
+                        amount,
+                        color: String::new(),
+                    })
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Default for Balances {
+    fn default() -> Self {
+        Self::Rows(Vec::new())
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Number(number) => number.fmt(f),
+        }
+    }
 }
 
 /// What a run of a case answers.
@@ -71,9 +135,10 @@ pub(super) struct ErrorAnswer {
 impl Case {
     pub(super) fn run(self, mode: Mode) -> Result<Answer, String> {
         let features = features(&self.feature_flags)?;
-        let snapshot = snapshot(&self.balances, &self.metadata)?;
+        let snapshot = snapshot(self.balances, &self.metadata)?;
+        let vars = self.vars.into_texts();
         let outcome = Program::new(&self.script, features, mode)
-            .and_then(|program| program.run(&Inputs::Text(&self.vars), &snapshot));
+            .and_then(|program| program.run(&Inputs::Text(&vars), &snapshot));
         Ok(Answer::new(Some(self.id), outcome))
     }
 }
@@ -120,12 +185,12 @@ impl PostingAnswer {
 }
 
 pub(super) fn snapshot(
-    balances: &[Balance],
+    balances: Balances,
     metadata: &BTreeMap<String, BTreeMap<String, String>>,
 ) -> Result<Snapshot, String> {
     let mut snapshot = Snapshot::default();
-    for balance in balances {
-        let amount: Amount = balance.amount.parse().map_err(|error| {
+    for balance in balances.into_rows() {
+        let amount: Amount = balance.amount.to_string().parse().map_err(|error| {
             format!("the balance of {} is `{}`: {error}", balance.account, balance.amount)
         })?;
         snapshot.set_balance(&balance.account, &balance.asset, &balance.color, amount);

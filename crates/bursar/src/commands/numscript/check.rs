@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let source = read(&arguments.script)?;
     let path = arguments.script.display().to_string();
     let script = parse(&source, arguments.language.mode())
-        .map_err(|error| Failure::rendered(error.render(&source, &path)))?;
+        .map_err(|error| Failure::Rendered(error.render(&source, &path)))?;
     let findings = check(&script, arguments.language.features());
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     if arguments.json {

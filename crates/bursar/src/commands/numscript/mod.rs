@@ -22,7 +22,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// The program
+    /// The program; `-` reads it from standard input
     #[arg(value_name = "SCRIPT")]
     script: PathBuf,
     /// Print JSON instead of text
@@ -34,13 +34,13 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The program
+    /// The program; `-` reads it from standard input
     #[arg(value_name = "SCRIPT", required_unless_present = "cases")]
     script: Option<PathBuf>,
-    /// Variables: a JSON object of texts, such as {"amount":"USD/2 1050"}
+    /// Variables: a JSON object such as {"amount":"USD/2 1050"}
     #[arg(long, value_name = "FILE")]
     vars: Option<PathBuf>,
-    /// Balances: a JSON array of {"account","asset","amount","color"?}
+    /// Balances: a JSON array of {"account","asset","amount","color"?}, or an object {"account":{"asset":amount}}
     #[arg(long, value_name = "FILE")]
     balances: Option<PathBuf>,
     /// Account metadata: a JSON object of objects of texts
@@ -80,9 +80,10 @@ impl Language {
 impl Command {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Run(arguments) => match &arguments.cases {
-                Some(path) => cases::run(path, arguments.language.mode()),
-                None => run::run(&arguments),
+            Self::Run(arguments) => match (&arguments.cases, &arguments.script) {
+                (Some(path), _) => cases::run(path, arguments.language.mode()),
+                (None, Some(script)) => run::run(script, &arguments),
+                (None, None) => Err(Failure::new("name a program, or a file with --cases")),
             },
             Self::Check(arguments) => check::run(&arguments),
         }

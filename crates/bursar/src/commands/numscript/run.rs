@@ -1,27 +1,27 @@
 //! One program with its inputs from files.
 
-use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use bursar_core::numscript::{Inputs, Program};
 use serde::de::DeserializeOwned;
 
 use super::RunArguments;
-use super::case::{Answer, Balance, snapshot};
+use super::case::{Answer, Balances, Variables, snapshot};
 use crate::failure::Failure;
 use crate::terminal::{self, to_json};
 
-pub(super) fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let path = arguments.script.as_deref().unwrap_or(Path::new("-"));
+pub(super) fn run(path: &Path, arguments: &RunArguments) -> Result<(), Failure> {
     let source = read(path)?;
-    let vars: BTreeMap<String, String> = read_json(arguments.vars.as_deref())?;
-    let balances: Vec<Balance> = read_json(arguments.balances.as_deref())?;
+    let vars: Variables = read_json(arguments.vars.as_deref())?;
+    let vars = vars.into_texts();
+    let balances: Balances = read_json(arguments.balances.as_deref())?;
     let metadata = read_json(arguments.metadata.as_deref())?;
-    let snapshot = snapshot(&balances, &metadata).map_err(Failure::new)?;
+    let snapshot = snapshot(balances, &metadata).map_err(Failure::new)?;
     let outcome = Program::new(&source, arguments.language.features(), arguments.language.mode())
         .and_then(|program| program.run(&Inputs::Text(&vars), &snapshot))
-        .map_err(|error| Failure::rendered(error.render(&source, &path.display().to_string())))?;
+        .map_err(|error| Failure::Rendered(error.render(&source, &path.display().to_string())))?;
     let answer = Answer::new(None, Ok(outcome));
     if arguments.json {
         return terminal::say(&to_json(&answer)?);
@@ -58,8 +58,14 @@ fn show(answer: &Answer) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The text of a file, or of standard input for `-`.
 pub(super) fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| Failure::reading(path, &error))
+    let text = if path == Path::new("-") {
+        io::read_to_string(io::stdin())
+    } else {
+        fs::read_to_string(path)
+    };
+    text.map_err(|error| Failure::reading(path, &error))
 }
 
 /// The file's content, or nothing if no file was named.
