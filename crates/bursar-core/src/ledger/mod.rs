@@ -73,6 +73,12 @@ pub struct Account {
     pub metadata: Arc<GlAccount>,
 }
 
+impl Account {
+    fn empty(metadata: Arc<GlAccount>, currency: Currency) -> Self {
+        Self { balance: Money::from_minor(0, currency), metadata }
+    }
+}
+
 /// An account holds each currency apart.
 type AccountKey = (Name, Currency);
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::hold::{Claim, Hold, HoldKey};
 use super::revert::REVERT;
 use super::{Account, AccountKey, Admission, Event, Ledger, Posted, Transaction};
+use crate::chart::GlAccount;
 use crate::ids::TransactionId;
 use crate::journal::{self, Posting, WORLD};
 use crate::money::{Currency, Money};
@@ -71,15 +72,10 @@ impl Ledger {
         if postings.is_empty() {
             return Err(Rejection::NothingMoves { event: Name::clone(event) });
         }
-        journal::legs(&postings, |address| bound.classify(address))
+        journal::legs(&postings, |address| bound.classify(address).map(|gl| &**gl))
             .map_err(|error| Rejection::NotDoubleEntry { error })?;
-        let accounts = self.move_balances(&postings, |address| {
-            let account = bound.account(address)?;
-            Some(Account {
-                balance: Money::from_minor(0, account.currency),
-                metadata: Arc::clone(&account.gl),
-            })
-        })?;
+        let accounts =
+            self.move_balances(&postings, |address| bound.classify(address).map(Arc::clone))?;
         let inserted_at = self.next_time(admission.now);
         let transaction = Transaction {
             id,
@@ -123,34 +119,31 @@ impl Ledger {
         Ok(Some((key, hold)))
     }
 
-    /// The accounts as the postings leave them. `first_use` makes an account that has no balance yet.
+    /// The accounts as the postings leave them. `metadata` is asked for an account that has no balance yet.
     pub(super) fn move_balances(
         &self,
         postings: &[Posting],
-        first_use: impl Fn(&Name) -> Option<Account>,
+        metadata: impl Fn(&Name) -> Option<Arc<GlAccount>>,
     ) -> Result<BTreeMap<AccountKey, Account>, Rejection> {
-        let mut accounts: BTreeMap<AccountKey, Account> = BTreeMap::new();
+        let mut changed: BTreeMap<AccountKey, Account> = BTreeMap::new();
         for posting in postings {
-            for (address, is_source) in [(&posting.source, true), (&posting.destination, false)] {
+            let added = Ok(posting.money);
+            let taken = posting.money.checked_neg();
+            for (address, change) in [(&posting.source, taken), (&posting.destination, added)] {
                 if &**address == WORLD {
                     continue;
                 }
                 let too_large = || Rejection::BalanceTooLarge { account: Name::clone(address) };
                 let key = (Name::clone(address), posting.money.currency());
-                if !accounts.contains_key(&key) {
-                    let known = self.accounts.get(&key).cloned().or_else(|| first_use(address));
-                    accounts.insert(key.clone(), known.ok_or_else(too_large)?);
-                }
-                let Some(account) = accounts.get_mut(&key) else { continue };
-                let balance = if is_source {
-                    account.balance.checked_sub(posting.money)
-                } else {
-                    account.balance.checked_add(posting.money)
-                };
-                account.balance = balance.map_err(|_| too_large())?;
+                let before = changed.get(&key).or_else(|| self.accounts.get(&key)).cloned();
+                let before = before.or_else(|| Some(Account::empty(metadata(address)?, key.1)));
+                let before = before.ok_or_else(too_large)?;
+                let balance = change.and_then(|change| before.balance.checked_add(change));
+                let balance = balance.map_err(|_| too_large())?;
+                changed.insert(key, Account { balance, ..before });
             }
         }
-        Ok(accounts)
+        Ok(changed)
     }
 
     pub(super) fn apply(&mut self, changes: Changes) -> TransactionId {
@@ -191,8 +184,7 @@ struct BoundRecords<'a> {
 
 impl Records for BoundRecords<'_> {
     fn balance(&self, account: &str, asset: &str, _color: &str) -> Amount {
-        let Some(account) = self.bound.account(account).filter(|known| &*known.asset == asset)
-        else {
+        let Some(account) = self.bound.account(account, asset) else {
             return Amount::ZERO;
         };
         let key = (Name::clone(&account.address), account.currency);

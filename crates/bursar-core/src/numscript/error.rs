@@ -18,23 +18,23 @@ pub struct Error {
 pub enum ErrorKind {
     #[error("{message}")]
     Parse { message: String, hint: &'static str },
-    #[error("there is no feature `{name}`")]
+    #[error("there is no feature `{}`", brief(name))]
     InvalidFeature { name: String },
     #[error("the variable `${name}` was not given")]
     MissingVariable { name: Name },
     #[error("`{name}` is not a type")]
     InvalidType { name: Name },
-    #[error("`{text}` is not a monetary value")]
+    #[error("`{}` is not a monetary value", brief(text))]
     InvalidMonetaryLiteral { text: String },
-    #[error("`{text}` is not a whole number")]
+    #[error("`{}` is not a whole number", brief(text))]
     InvalidNumberLiteral { text: String },
-    #[error("`{text}` is not a portion: {reason}")]
+    #[error("`{}` is not a portion: {reason}", brief(text))]
     BadPortionParsing { text: String, reason: PortionError },
-    #[error("`{name}` is not an account address")]
+    #[error("`{}` is not an account address", brief(name))]
     InvalidAccountName { name: String },
-    #[error("`{name}` is not an asset")]
+    #[error("`{}` is not an asset", brief(name))]
     InvalidAsset { name: String },
-    #[error("`{color}` is not a colour")]
+    #[error("`{}` is not a colour", brief(color))]
     InvalidColor { color: Name },
     #[error("the variable `${name}` is not declared before this place")]
     UnboundVariable { name: Name },
@@ -42,17 +42,17 @@ pub enum ErrorKind {
     UnboundFunction { name: Name },
     #[error("this function takes {expected} arguments, {given} were given")]
     BadArity { expected: usize, given: usize },
-    #[error("expected a value of type {}, found the {} `{value}`", join(expected), value.kind())]
+    #[error("expected a value of type {}, found the {} `{}`", join(expected), value.kind(), brief(&value.to_string()))]
     Type { expected: &'static [Type], value: Value },
     #[error("expected an amount of {expected}, found one of {got}")]
     MismatchedCurrency { expected: Name, got: Name },
     #[error("{numerator} is divided by zero")]
     DivideByZero { numerator: Amount },
-    #[error("the {} `{value}` cannot be part of an account address", value.kind())]
+    #[error("the {} `{}` cannot be part of an account address", value.kind(), brief(&value.to_string()))]
     CannotCastToString { value: Value },
     #[error("`meta` is used inside another expression")]
     InvalidNestedMeta,
-    #[error("the account `{account}` has no metadata `{key}`")]
+    #[error("the account `{}` has no metadata `{}`", brief(account), brief(key))]
     MetadataNotFound { account: Name, key: Name },
     #[error("the account `{account}` has a negative balance of {amount}")]
     NegativeBalance { account: Name, amount: Amount },
@@ -153,7 +153,7 @@ impl ErrorKind {
             Self::DivideByZero { .. } => "make sure that the divisor is not zero".to_owned(),
             Self::CannotCastToString { .. } => "only accounts, strings and numbers can be part of an address".to_owned(),
             Self::InvalidNestedMeta => "assign it to a variable first: `vars { number $n = meta(@account, \"key\") }`".to_owned(),
-            Self::MetadataNotFound { account, key } => format!("set `{key}` on `{account}` before, or read another key"),
+            Self::MetadataNotFound { account, key } => format!("set `{}` on `{}` before, or read another key", brief(key), brief(account)),
             Self::NegativeBalance { account, .. } => format!("use `overdraft(@{account}, …)` for what is owed, or bring the account above zero first"),
             Self::NegativeAmount { .. } => "send and save take amounts of zero or more: check the subtraction, or swap source and destination".to_owned(),
             Self::MissingFunds { .. } => "nothing was moved: fund the source, lower the amount, add a further source, or allow an overdraft".to_owned(),
@@ -165,6 +165,15 @@ impl ErrorKind {
             Self::Internal { .. } => "check the accounts and assets that the program computes".to_owned(),
             Self::ResourceLimit { .. } => "split the program into smaller ones".to_owned(),
         }
+    }
+}
+
+/// The beginning of a text that is too long to show.
+pub(super) fn brief(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 80;
+    match text.char_indices().nth(CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 

@@ -134,9 +134,15 @@ impl Lexer<'_> {
             _ => {
                 let character = self.source.get(start..).and_then(|rest| rest.chars().next());
                 let end = start.saturating_add(character.map_or(1, char::len_utf8));
+                let before = start.checked_sub(1).and_then(|at| self.bytes.get(at));
+                let hint = if first == b'.' && before.is_some_and(u8::is_ascii_digit) {
+                    "amounts are whole numbers of minor units: 10.50 with two decimals is `1050`"
+                } else {
+                    "remove it, or put text in double quotes"
+                };
                 Err(parse_error(
                     format!("`{}` means nothing here", character.unwrap_or_default()),
-                    "remove it, or put text in double quotes",
+                    hint,
                     start,
                     end,
                 ))

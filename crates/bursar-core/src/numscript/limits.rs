@@ -18,5 +18,7 @@ pub const STEPS_MAX: u32 = 2_000_000;
 pub const SHARE_BITS_MAX: u64 = 4_096;
 /// Largest common denominator of an allotment.
 pub const COMMON_DENOMINATOR_BITS_MAX: u64 = 1 << 16;
+/// Largest amount that scaling makes: each conversion could otherwise add a thousand digits to the one before.
+pub const SCALED_BITS_MAX: u64 = 1 << 14;
 /// Largest distance between two scales that scaling converts between.
 pub const SCALE_DISTANCE_MAX: u32 = 1_000;

@@ -18,6 +18,9 @@ mod run;
 mod span;
 mod value;
 
+#[cfg(test)]
+mod tests;
+
 pub use check::{Finding, check};
 pub use compile::Program;
 pub use error::{Error, ErrorKind};

@@ -89,8 +89,8 @@ impl Portion {
     /// At most one blank stands on each side of the stroke.
     fn parse_fraction(text: &str) -> Option<Self> {
         let (numerator, denominator) = text.split_once('/')?;
-        let numerator = numerator.strip_suffix(char::is_whitespace).unwrap_or(numerator);
-        let denominator = denominator.strip_prefix(char::is_whitespace).unwrap_or(denominator);
+        let numerator = numerator.strip_suffix(is_blank).unwrap_or(numerator);
+        let denominator = denominator.strip_prefix(is_blank).unwrap_or(denominator);
         if !is_digits(numerator) || !is_digits(denominator) {
             return None;
         }
@@ -100,8 +100,13 @@ impl Portion {
         )
     }
 
+    /// Size for the resource limits.
+    pub(super) fn bits(&self) -> u64 {
+        self.numerator.bits().max(self.denominator.bits())
+    }
+
     fn is_within_limits(&self) -> bool {
-        self.numerator.bits().max(self.denominator.bits()) <= limits::SHARE_BITS_MAX
+        self.bits() <= limits::SHARE_BITS_MAX
     }
 }
 
@@ -191,9 +196,9 @@ fn common_denominator(shares: &[Share]) -> Result<BigInt, AllotError> {
         if !portion.is_within_limits() {
             return Err(AllotError::TooFine);
         }
-        if !(&common % &portion.denominator).is_zero() {
-            common = common.lcm(&portion.denominator);
-        }
+        // Reduced first: a common divisor with a long number is otherwise slow to find.
+        let rest = &common % &portion.denominator;
+        common *= &portion.denominator / rest.gcd(&portion.denominator);
         if common.bits() > limits::COMMON_DENOMINATOR_BITS_MAX {
             return Err(AllotError::TooFine);
         }
@@ -209,6 +214,10 @@ fn reduced_or_rough(sum: BigInt, common: BigInt) -> Portion {
     } else {
         Portion { numerator: sum / common, denominator: BigInt::one() }
     }
+}
+
+const fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r' | '\u{c}')
 }
 
 fn is_digits(text: &str) -> bool {

@@ -172,12 +172,15 @@ impl Bound<'_> {
         &self.accounts
     }
 
-    pub fn account(&self, address: &str) -> Option<&BoundAccount> {
-        self.accounts.iter().find(|account| &*account.address == address)
+    /// The account at an address that holds this asset. A chart may keep several currencies at one address.
+    pub fn account(&self, address: &str, asset: &str) -> Option<&BoundAccount> {
+        self.accounts
+            .iter()
+            .find(|account| &*account.address == address && &*account.asset == asset)
     }
 
-    pub fn classify(&self, address: &str) -> Option<&GlAccount> {
-        self.account(address).map(|account| &*account.gl)
+    pub fn classify(&self, address: &str) -> Option<&Arc<GlAccount>> {
+        self.accounts.iter().find(|account| &*account.address == address).map(|account| &account.gl)
     }
 
     /// What the mapping books on one code, over all its lines. `None` if no amount can hold it.
@@ -199,11 +202,11 @@ impl Bound<'_> {
 
     /// A posting of the template as the ledger keeps it.
     pub fn posting(&self, posting: &numscript::Posting) -> Result<Posting, ForeignPosting> {
-        let known = |address: &str| self.account(address).map(|account| account.currency);
-        let currency = known(&posting.source).or_else(|| known(&posting.destination));
-        let is_known = |address: &str| address == WORLD || known(address) == currency;
-        let Some(currency) =
-            currency.filter(|_| is_known(&posting.source) && is_known(&posting.destination))
+        let known = |address: &str| self.account(address, &posting.asset);
+        let is_ours = |address: &str| address == WORLD || known(address).is_some();
+        let account = known(&posting.source).or_else(|| known(&posting.destination));
+        let Some(account) =
+            account.filter(|_| is_ours(&posting.source) && is_ours(&posting.destination))
         else {
             let (from, to) = (Name::clone(&posting.source), Name::clone(&posting.destination));
             return Err(ForeignPosting::Accounts { from, to });
@@ -217,7 +220,7 @@ impl Bound<'_> {
         Ok(Posting {
             source: Name::clone(&posting.source),
             destination: Name::clone(&posting.destination),
-            money: Money::from_minor(minor, currency),
+            money: Money::from_minor(minor, account.currency),
         })
     }
 }

@@ -113,7 +113,7 @@ fn mixed_overdrafts(rule: &Rule, chart: &Chart) -> Vec<Drift> {
 }
 
 fn journal_of(postings: &[Posting], bound: &Bound<'_>) -> Result<Journal, String> {
-    let legs = journal::legs(postings, |address| bound.classify(address))
+    let legs = journal::legs(postings, |address| bound.classify(address).map(|gl| &**gl))
         .map_err(|error| error.to_string())?;
     let mut journal = Journal::new();
     for leg in legs {

@@ -10,7 +10,7 @@ mod movement;
 
 use super::Mode;
 use super::ast::{Call, Declaration, Expr, Script, Sent, Statement};
-use super::error::{Error, ErrorKind};
+use super::error::{Error, ErrorKind, brief};
 use super::lex::{Keyword, Token, lex};
 use super::limits;
 use super::span::Span;
@@ -113,7 +113,7 @@ impl Parser<'_> {
                 let account = self.expression()?;
                 Ok(Statement::Save { sent, account, span: start.to(self.previous_span()) })
             }
-            Token::Identifier => {
+            Token::Identifier | Token::Keyword(Keyword::Overdraft) => {
                 self.advance();
                 Ok(Statement::Call(self.call(start)?))
             }
@@ -214,7 +214,7 @@ impl Parser<'_> {
     fn unexpected(&self, expected: &str) -> Box<Error> {
         let found = match self.token() {
             Token::End => "the end of the program".to_owned(),
-            _ => format!("`{}`", self.text(self.span())),
+            _ => format!("`{}`", brief(self.text(self.span()))),
         };
         let hint = match self.token() {
             Token::End => "the program stops too early: is a bracket left open?",

@@ -119,8 +119,8 @@ impl Run<'_> {
 
     fn address(&mut self, pieces: &[Piece], span: Span) -> Ran<Value> {
         let mut address = String::new();
-        for piece in pieces {
-            if !address.is_empty() {
+        for (at, piece) in pieces.iter().enumerate() {
+            if at > 0 {
                 address.push(':');
             }
             match piece {
@@ -137,7 +137,7 @@ impl Run<'_> {
                 }
             }
             if address.len() > limits::ADDRESS_BYTES_MAX {
-                return Err(ErrorKind::InvalidAccountName { name: shorten(&address) }.at(span));
+                return Err(ErrorKind::InvalidAccountName { name: address }.at(span));
             }
         }
         value::account(&address).map_err(|kind| kind.at(span))
@@ -331,9 +331,4 @@ fn to_monetary(value: Value, span: Span) -> Ran<Monetary> {
 
 fn wrong_type(expected: &'static [Type], value: Value, span: Span) -> Box<super::Error> {
     ErrorKind::Type { expected, value }.at(span)
-}
-
-/// The beginning of a text that is too long to show.
-fn shorten(text: &str) -> String {
-    text.chars().take(80).chain(['…']).collect()
 }

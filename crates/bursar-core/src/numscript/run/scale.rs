@@ -56,13 +56,16 @@ impl Run<'_> {
         self.balances.load_scales(account, &base);
         let mut rows: Vec<(u32, Name, Amount)> = Vec::new();
         let mut held = Amount::ZERO;
+        let mut seen = 0_u32;
         for (asset, amount) in self.balances.uncolored(account) {
+            seen = seen.saturating_add(1);
             if *asset == self.asset {
                 held = amount;
             } else if asset_base(asset) == &*base {
                 rows.push((scale(asset, span)?, Name::clone(asset), amount));
             }
         }
+        self.spend(seen, span)?;
         rows.sort_by(|(a, ..), (b, ..)| b.cmp(a));
         let mut needed = wanted.map(|wanted| wanted.minus(&held));
         let mut converted = Vec::new();
@@ -76,6 +79,10 @@ impl Run<'_> {
             }
             let factor = Factor::between(here, there, span)?;
             let available = factor.worth_floor(&balance);
+            if available.bits() > limits::SCALED_BITS_MAX {
+                let what = "scaled amounts of at most 4,900 digits";
+                return Err(ErrorKind::ResourceLimit { what }.at(span));
+            }
             let taken = needed.clone().map_or(available.clone(), |needed| needed.min(available));
             let units = factor.units_ceiling(&taken);
             if units.is_zero() {

@@ -210,7 +210,12 @@ impl Run<'_> {
     ) -> Ran<Vec<Share>> {
         shares
             .map(|share| match share {
-                ast::Share::Portion(code) => Ok(Share::Portion(self.portion(code)?)),
+                ast::Share::Portion(code) => {
+                    let portion = self.portion(code)?;
+                    // Adding up long fractions takes time that grows with their length.
+                    self.spend(u32::try_from(portion.bits() >> 3).unwrap_or(u32::MAX), code.span)?;
+                    Ok(Share::Portion(portion))
+                }
                 ast::Share::Remaining(_) => Ok(Share::Remaining),
             })
             .collect()

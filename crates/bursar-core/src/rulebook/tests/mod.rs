@@ -100,6 +100,25 @@ fn a_chart_of_the_finance_team_moves_the_accounts() {
 }
 
 #[test]
+fn a_chart_may_keep_several_currencies_at_one_address() {
+    let chart = BUNDLED.chart.replace(":{currency}", "");
+    let rulebook = Rulebook::with_chart(&chart).unwrap();
+    let pairs = [
+        ("merchantId", "m1"),
+        ("sellCurrency", "PKR"),
+        ("buyCurrency", "USD"),
+        ("sell", "280"),
+        ("buy", "1"),
+        ("margin", "0"),
+    ];
+    let bound =
+        rulebook.rule("FX_CONVERSION").unwrap().bind("x", &variables(&pairs), None).unwrap();
+    let usd = bound.account("merchants:m1:available", "USD/2").unwrap();
+    assert_eq!(usd.currency.code(), "USD");
+    assert_eq!(bound.account("merchants:m1:available", "PKR/2").unwrap().currency.code(), "PKR");
+}
+
+#[test]
 fn each_kind_of_drift_is_named() {
     let pruned: Vec<_> = BUNDLED.templates.iter().copied().skip(1).collect();
     let foreign: Vec<_> = BUNDLED.templates.iter().copied().chain([("GIFT", "")]).collect();
