@@ -15,7 +15,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 pub use hold::{Hold, HoldKey, HoldState};
-pub use revert::{REVERT, RevertOverdraft};
+pub use revert::{REVERT, Revert, RevertOverdraft};
 
 use crate::chart::GlAccount;
 use crate::ids::{Seed, TransactionId};

@@ -152,7 +152,11 @@ impl Ledger {
         let index = self.transactions.len();
         self.accounts.extend(accounts);
         self.holds.extend(hold);
-        self.by_id.insert(id, index);
+        let earlier = self.by_id.insert(id, index);
+        assert!(
+            earlier.is_none(),
+            "each admission has its own seed, so each transaction its own id"
+        );
         self.by_reference
             .insert((Name::clone(&transaction.event), transaction.reference.clone()), index);
         self.transactions.push(transaction);

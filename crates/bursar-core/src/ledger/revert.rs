@@ -1,5 +1,7 @@
 //! Taking a transaction back: its mirror image, linked to it, once.
 
+use jiff::Timestamp;
+
 use super::hold::{Claim, HoldKey};
 use super::post::{Changes, replay};
 use super::{Admission, Event, Hold, Ledger, Posted, Transaction};
@@ -8,7 +10,7 @@ use crate::journal::{Posting, WORLD};
 use crate::money::Money;
 use crate::numscript::Name;
 use crate::rejection::Rejection;
-use crate::rulebook::{HoldEffect, Rulebook};
+use crate::rulebook::{HoldEffect, RequestHash, Rulebook};
 
 /// The event name of a revert; its reference is the id of the transaction that it takes back.
 pub const REVERT: &str = "REVERT";
@@ -21,21 +23,31 @@ pub enum RevertOverdraft {
     Allowed,
 }
 
+/// Which transaction to take back, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Revert {
+    pub id: TransactionId,
+    pub overdraft: RevertOverdraft,
+    pub effective_at: Option<Timestamp>,
+}
+
 impl Ledger {
     /// Takes a transaction back. Asked again, it answers with the first revert.
     pub fn revert(
         &mut self,
         rulebook: &Rulebook,
-        id: TransactionId,
-        overdraft: RevertOverdraft,
+        revert: &Revert,
         admission: &Admission,
     ) -> Result<Posted, Rejection> {
+        let Revert { id, overdraft, effective_at } = *revert;
+        let reference = id.to_string();
         let Some(original) = self.transaction(id) else {
-            return Err(Rejection::UnknownTransaction { reference: id.to_string() });
+            return Err(Rejection::UnknownTransaction { reference });
         };
         let event = Name::from(REVERT);
-        if let Some(known) = self.by_reference(&event, &id.to_string()) {
-            return replay(known, original.request_hash);
+        let request_hash = RequestHash::new(&event, &reference, effective_at).finish();
+        if let Some(known) = self.by_reference(&event, &reference) {
+            return replay(known, request_hash);
         }
         if original.reverts.is_some() {
             return Err(Rejection::RevertOfRevert { id });
@@ -59,10 +71,10 @@ impl Ledger {
         let transaction = Transaction {
             id: revert_id,
             event,
-            reference: id.to_string(),
-            request_hash: original.request_hash,
-            rulebook_hash: original.rulebook_hash,
-            effective_at: inserted_at,
+            reference,
+            request_hash,
+            rulebook_hash: rulebook.hash(),
+            effective_at: effective_at.unwrap_or(inserted_at),
             inserted_at,
             reverts: Some(id),
             postings,
@@ -87,7 +99,12 @@ impl Ledger {
         let id = event.reference.parse().map_err(|_| Rejection::UnknownTransaction {
             reference: event.reference.chars().take(80).collect(),
         })?;
-        self.revert(rulebook, id, RevertOverdraft::Refused, admission)
+        let effective_at = event.effective_at;
+        self.revert(
+            rulebook,
+            &Revert { id, overdraft: RevertOverdraft::Refused, effective_at },
+            admission,
+        )
     }
 
     /// A hold that the original opened ends; one that it ended is open again.

@@ -226,10 +226,10 @@ impl Bound<'_> {
 }
 
 /// A digest over length-prefixed fields, so that no two requests can run together into the same bytes.
-struct RequestHash(Sha256);
+pub(crate) struct RequestHash(Sha256);
 
 impl RequestHash {
-    fn new(event: &str, reference: &str, effective_at: Option<Timestamp>) -> Self {
+    pub(crate) fn new(event: &str, reference: &str, effective_at: Option<Timestamp>) -> Self {
         let mut hash = Self(Sha256::new());
         hash.add(event, reference);
         if let Some(time) = effective_at {
@@ -246,7 +246,7 @@ impl RequestHash {
         }
     }
 
-    fn finish(self) -> [u8; 32] {
+    pub(crate) fn finish(self) -> [u8; 32] {
         self.0.finalize().into()
     }
 }

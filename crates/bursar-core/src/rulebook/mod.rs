@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
+pub(crate) use bind::RequestHash;
 pub use bind::{Bound, BoundAccount, ForeignPosting};
 pub use drift::Drift;
 pub use rule::{HoldEffect, Rule};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Admission, Event, HoldState, Ledger, Posted, REVERT, RevertOverdraft};
+use super::{Admission, Event, HoldState, Ledger, Posted, REVERT, Revert, RevertOverdraft};
 use crate::ids::{Seed, TransactionId};
 use crate::money::{Currency, Money};
 use crate::rejection::Rejection;
@@ -18,16 +18,23 @@ struct Desk {
     rulebook: Rulebook,
     ledger: Ledger,
     ticks: u64,
+    admitted: u64,
 }
 
 impl Desk {
     fn new() -> Self {
-        Self { rulebook: Rulebook::bundled().unwrap(), ledger: Ledger::default(), ticks: 0 }
+        Self {
+            rulebook: Rulebook::bundled().unwrap(),
+            ledger: Ledger::default(),
+            ticks: 0,
+            admitted: 0,
+        }
     }
 
     fn admission(&mut self) -> Admission {
         self.ticks += 1;
-        Admission { now: at(self.ticks), seed: Seed::from(self.ticks) }
+        self.admitted += 1;
+        Admission { now: at(self.ticks), seed: Seed::from(self.admitted) }
     }
 
     /// `variables` is a list such as `merchantId=m1 amount=1.00`; market and bank are filled in where needed.
@@ -272,7 +279,8 @@ fn a_late_success_takes_the_release_back_and_settles() {
     // The merchant has spent the money, so an ordinary revert is refused, but the channel has paid.
     assert!(desk.refuse(REVERT, &release.to_string(), "").starts_with("missing_funds"));
     let admission = desk.admission();
-    desk.ledger.revert(&desk.rulebook, release, RevertOverdraft::Allowed, &admission).unwrap();
+    let revert = Revert { id: release, overdraft: RevertOverdraft::Allowed, effective_at: None };
+    desk.ledger.revert(&desk.rulebook, &revert, &admission).unwrap();
     let (_, hold) = desk.ledger.holds().next().unwrap();
     assert_eq!((hold.state, hold.epoch), (HoldState::Open, 2));
     desk.must("PAYOUT_SETTLE", "p1", "amount=900 fee=0 vat=0");
