@@ -8,13 +8,18 @@
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+pub mod apply;
 pub mod chart;
+pub mod commit;
 pub mod ids;
 pub mod journal;
 pub mod ledger;
 pub mod money;
 pub mod numscript;
+pub mod plan;
 pub mod pricing;
+pub mod records;
 pub mod rejection;
+pub mod request;
 pub mod rulebook;
 pub mod views;

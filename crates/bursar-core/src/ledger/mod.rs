@@ -18,10 +18,13 @@ pub use hold::{Hold, HoldKey, HoldState};
 pub use revert::{REVERT, Revert, RevertOverdraft};
 
 use crate::chart::GlAccount;
+use crate::commit::{AccountWrite, Commit, HoldWrite};
 use crate::ids::{Seed, TransactionId};
 use crate::journal::Posting;
 use crate::money::{Currency, Money};
 use crate::numscript::Name;
+use crate::records::{KnownReference, ReadSet};
+use crate::request::Answer;
 
 /// Something that happened, as it is told to the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +60,9 @@ pub struct Transaction {
     pub request_hash: [u8; 32],
     /// The rulebook that made it.
     pub rulebook_hash: [u8; 32],
+    /// When it happened.
     pub effective_at: Timestamp,
+    /// When it was saved; never earlier than what was saved before it.
     pub inserted_at: Timestamp,
     /// The transaction that this one takes back.
     pub reverts: Option<TransactionId>,
@@ -80,18 +85,74 @@ impl Account {
 }
 
 /// An account holds each currency apart.
-type AccountKey = (Name, Currency);
+pub type AccountKey = (Name, Currency);
 
+/// The records of a turn, and what it has changed in them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
+    time: Option<Timestamp>,
     accounts: BTreeMap<AccountKey, Account>,
+    movements: BTreeMap<AccountKey, Movement>,
+    references: BTreeMap<(Name, String), KnownReference>,
+    /// Posted earlier, and read because they may be taken back.
+    earlier: BTreeMap<TransactionId, Transaction>,
     transactions: Vec<Transaction>,
     by_id: BTreeMap<TransactionId, usize>,
-    by_reference: BTreeMap<(Name, String), usize>,
     holds: BTreeMap<HoldKey, Hold>,
+    /// What each changed hold was when it was read.
+    holds_before: BTreeMap<HoldKey, Option<Hold>>,
+}
+
+/// The net change of an account since it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Movement {
+    delta: i64,
+    least_opening: Option<i64>,
 }
 
 impl Ledger {
+    pub fn new(records: ReadSet) -> Self {
+        let account = |(address, account): (Name, Account)| {
+            let key = (address, account.balance.currency());
+            (key, account)
+        };
+        let reference =
+            |known: KnownReference| ((Name::clone(&known.event), known.reference.clone()), known);
+        Self {
+            time: records.time,
+            accounts: records.accounts.into_iter().map(account).collect(),
+            references: records.references.into_iter().map(reference).collect(),
+            earlier: records.transactions.into_iter().map(|found| (found.id, found)).collect(),
+            holds: records.holds.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// What must be saved, with the answers that may be given afterwards.
+    pub fn into_commit(self, answers: Vec<Answer>) -> Commit {
+        let Self { time, mut accounts, movements, mut transactions, mut holds, .. } = self;
+        for transaction in &mut transactions {
+            transaction.inserted_at = time.unwrap_or(transaction.inserted_at);
+        }
+        let accounts = movements
+            .into_iter()
+            .filter_map(|(key, movement)| {
+                let after = accounts.remove(&key)?;
+                let Movement { delta, least_opening } = movement;
+                Some(AccountWrite { address: key.0, after, delta, least_opening })
+            })
+            .collect();
+        let holds = self
+            .holds_before
+            .into_iter()
+            .filter_map(|(key, before)| {
+                let after = holds.remove(&key)?;
+                Some(HoldWrite { key, before, after })
+            })
+            .collect();
+        Commit { transactions, accounts, holds, answers }
+    }
+
     /// Zero for an account that was never used.
     pub fn balance(&self, address: &str, currency: Currency) -> Money {
         let account = self.accounts.get(&(Name::from(address), currency));
@@ -103,22 +164,22 @@ impl Ledger {
         self.accounts.iter().map(|((address, _), account)| (address, account))
     }
 
-    /// All transactions, in the order in which they were posted.
+    /// The transactions that were posted here, in order.
     pub fn transactions(&self) -> &[Transaction] {
         &self.transactions
     }
 
     pub fn transaction(&self, id: TransactionId) -> Option<&Transaction> {
-        self.by_id.get(&id).and_then(|index| self.transactions.get(*index))
+        let posted = self.by_id.get(&id).and_then(|index| self.transactions.get(*index));
+        posted.or_else(|| self.earlier.get(&id))
     }
 
-    /// All holds that were ever opened, by code and reference.
+    /// All holds that are known here, by code and reference.
     pub fn holds(&self) -> impl Iterator<Item = (&HoldKey, &Hold)> {
         self.holds.iter()
     }
 
-    fn by_reference(&self, event: &Name, reference: &str) -> Option<&Transaction> {
-        let key = (Name::clone(event), reference.to_owned());
-        self.by_reference.get(&key).and_then(|index| self.transactions.get(*index))
+    fn known(&self, event: &Name, reference: &str) -> Option<&KnownReference> {
+        self.references.get(&(Name::clone(event), reference.to_owned()))
     }
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::hold::{Claim, Hold, HoldKey};
-use super::revert::REVERT;
+use super::revert::{REVERT, Revert};
 use super::{Account, AccountKey, Admission, Event, Ledger, Posted, Transaction};
 use crate::chart::GlAccount;
 use crate::ids::TransactionId;
@@ -12,14 +14,23 @@ use crate::journal::{self, Posting, WORLD};
 use crate::money::{Currency, Money};
 use crate::numscript::amount::Amount;
 use crate::numscript::{Error, ErrorKind, Name, Records};
+use crate::records::KnownReference;
 use crate::rejection::Rejection;
 use crate::rulebook::{Bound, ForeignPosting, HoldEffect, Rulebook};
 
 /// Everything that one transaction changes. Making it changes nothing; applying it cannot fail.
 pub(super) struct Changes {
     pub(super) transaction: Transaction,
-    pub(super) accounts: BTreeMap<AccountKey, Account>,
+    pub(super) accounts: BTreeMap<AccountKey, Moved>,
     pub(super) hold: Option<(HoldKey, Hold)>,
+}
+
+/// An account as one transaction leaves it.
+pub(super) struct Moved {
+    pub(super) after: Account,
+    pub(super) change: i64,
+    /// The lowest change at which funds were checked.
+    pub(super) lowest: Option<i64>,
 }
 
 impl Ledger {
@@ -31,7 +42,7 @@ impl Ledger {
         admission: &Admission,
     ) -> Result<Posted, Rejection> {
         if event.name == REVERT {
-            return self.revert_event(rulebook, event, admission);
+            return self.revert(rulebook, &Revert::from_event(event)?, admission);
         }
         let rule = rulebook.rule(&event.name)?;
         let bound = rule.bind(&event.reference, &event.variables, event.effective_at)?;
@@ -46,7 +57,7 @@ impl Ledger {
         admission: &Admission,
     ) -> Result<Posted, Rejection> {
         let event = bound.rule().event();
-        if let Some(known) = self.by_reference(event, bound.reference()) {
+        if let Some(known) = self.known(event, bound.reference()) {
             return replay(known, bound.request_hash());
         }
         let changes = self.decide(rulebook, bound, admission)?;
@@ -74,17 +85,21 @@ impl Ledger {
         }
         journal::legs(&postings, |address| bound.classify(address).map(|gl| &**gl))
             .map_err(|error| Rejection::NotDoubleEntry { error })?;
-        let accounts =
+        let mut accounts =
             self.move_balances(&postings, |address| bound.classify(address).map(Arc::clone))?;
-        let inserted_at = self.next_time(admission.now);
+        for moved in accounts.values_mut() {
+            if bound.rule().may_overdraw(moved.after.metadata.code) {
+                moved.lowest = None;
+            }
+        }
         let transaction = Transaction {
             id,
             event: Name::clone(event),
             reference: bound.reference().to_owned(),
             request_hash: bound.request_hash(),
             rulebook_hash: rulebook.hash(),
-            effective_at: bound.effective_at().unwrap_or(inserted_at),
-            inserted_at,
+            effective_at: bound.effective_at().unwrap_or(admission.now),
+            inserted_at: self.next_time(admission.now),
             reverts: None,
             postings,
         };
@@ -124,53 +139,92 @@ impl Ledger {
         &self,
         postings: &[Posting],
         metadata: impl Fn(&Name) -> Option<Arc<GlAccount>>,
-    ) -> Result<BTreeMap<AccountKey, Account>, Rejection> {
-        let mut changed: BTreeMap<AccountKey, Account> = BTreeMap::new();
+    ) -> Result<BTreeMap<AccountKey, Moved>, Rejection> {
+        let mut accounts: BTreeMap<AccountKey, Moved> = BTreeMap::new();
         for posting in postings {
-            let added = Ok(posting.money);
-            let taken = posting.money.checked_neg();
-            for (address, change) in [(&posting.source, taken), (&posting.destination, added)] {
+            let minor = posting.money.minor();
+            for (address, change) in
+                [(&posting.source, minor.checked_neg()), (&posting.destination, Some(minor))]
+            {
                 if &**address == WORLD {
                     continue;
                 }
                 let too_large = || Rejection::BalanceTooLarge { account: Name::clone(address) };
                 let key = (Name::clone(address), posting.money.currency());
-                let before = changed.get(&key).or_else(|| self.accounts.get(&key)).cloned();
-                let before = before.or_else(|| Some(Account::empty(metadata(address)?, key.1)));
-                let before = before.ok_or_else(too_large)?;
-                let balance = change.and_then(|change| before.balance.checked_add(change));
-                let balance = balance.map_err(|_| too_large())?;
-                changed.insert(key, Account { balance, ..before });
+                let before = accounts.remove(&key).or_else(|| self.unmoved(&key, &metadata));
+                let moved = before.and_then(|before| before.by(change?)).ok_or_else(too_large)?;
+                accounts.insert(key, moved);
             }
         }
-        Ok(changed)
+        Ok(accounts)
+    }
+
+    fn unmoved(
+        &self,
+        key: &AccountKey,
+        metadata: impl Fn(&Name) -> Option<Arc<GlAccount>>,
+    ) -> Option<Moved> {
+        let after = match self.accounts.get(key) {
+            Some(account) => account.clone(),
+            None => Account::empty(metadata(&key.0)?, key.1),
+        };
+        Some(Moved { after, change: 0, lowest: None })
     }
 
     pub(super) fn apply(&mut self, changes: Changes) -> TransactionId {
         let Changes { transaction, accounts, hold } = changes;
         let id = transaction.id;
-        let index = self.transactions.len();
-        self.accounts.extend(accounts);
-        self.holds.extend(hold);
-        let earlier = self.by_id.insert(id, index);
+        for (key, moved) in accounts {
+            let movement = self.movements.entry(key.clone()).or_default();
+            let needed =
+                moved.lowest.map(|lowest| movement.delta.saturating_add(lowest).saturating_neg());
+            movement.least_opening = movement.least_opening.max(needed);
+            movement.delta = movement.delta.saturating_add(moved.change);
+            self.accounts.insert(key, moved.after);
+        }
+        if let Some((key, hold)) = hold {
+            let before = self.holds.insert(key.clone(), hold);
+            self.holds_before.entry(key).or_insert(before);
+        }
+        let known = KnownReference {
+            event: Name::clone(&transaction.event),
+            reference: transaction.reference.clone(),
+            id,
+            request_hash: transaction.request_hash,
+        };
+        self.references.insert((Name::clone(&known.event), known.reference.clone()), known);
+        let earlier = self.by_id.insert(id, self.transactions.len());
         assert!(
             earlier.is_none(),
             "each admission has its own seed, so each transaction its own id"
         );
-        self.by_reference
-            .insert((Name::clone(&transaction.event), transaction.reference.clone()), index);
+        self.time = Some(transaction.inserted_at);
         self.transactions.push(transaction);
         id
     }
 
     /// Insertion time never goes back, whatever the clock does.
-    pub(super) fn next_time(&self, now: jiff::Timestamp) -> jiff::Timestamp {
-        self.transactions.last().map_or(now, |last| last.inserted_at.max(now))
+    pub(super) fn next_time(&self, now: Timestamp) -> Timestamp {
+        self.time.map_or(now, |time| time.max(now))
+    }
+}
+
+impl Moved {
+    fn by(self, change: i64) -> Option<Self> {
+        let money = Money::from_minor(change, self.after.balance.currency());
+        let balance = self.after.balance.checked_add(money).ok()?;
+        let total = self.change.checked_add(change)?;
+        let lowest = if change < 0 {
+            Some(self.lowest.map_or(total, |low| low.min(total)))
+        } else {
+            self.lowest
+        };
+        Some(Self { after: Account { balance, ..self.after }, change: total, lowest })
     }
 }
 
 /// The same request gets the same answer; another one under the same reference is refused.
-pub(super) fn replay(known: &Transaction, request_hash: [u8; 32]) -> Result<Posted, Rejection> {
+pub(super) fn replay(known: &KnownReference, request_hash: [u8; 32]) -> Result<Posted, Rejection> {
     if known.request_hash == request_hash {
         return Ok(Posted::Replayed(known.id));
     }

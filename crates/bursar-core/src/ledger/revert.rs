@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 
 use super::hold::{Claim, HoldKey};
-use super::post::{Changes, replay};
+use super::post::{Changes, Moved, replay};
 use super::{Admission, Event, Hold, Ledger, Posted, Transaction};
 use crate::ids::TransactionId;
 use crate::journal::{Posting, WORLD};
-use crate::money::Money;
+use crate::money::{Currency, Money};
 use crate::numscript::Name;
 use crate::rejection::Rejection;
 use crate::rulebook::{HoldEffect, RequestHash, Rulebook};
@@ -31,6 +31,23 @@ pub struct Revert {
     pub effective_at: Option<Timestamp>,
 }
 
+impl Revert {
+    /// A revert that comes as an event names the transaction and refuses overdraft.
+    pub(crate) fn from_event(event: &Event) -> Result<Self, Rejection> {
+        if let Some(name) = event.variables.keys().next() {
+            return Err(Rejection::UnknownVariable {
+                event: REVERT.into(),
+                name: name.chars().take(64).collect(),
+                known: Vec::new(),
+            });
+        }
+        let id = event.reference.parse().map_err(|_| Rejection::UnknownTransaction {
+            reference: event.reference.chars().take(80).collect(),
+        })?;
+        Ok(Self { id, overdraft: RevertOverdraft::Refused, effective_at: event.effective_at })
+    }
+}
+
 impl Ledger {
     /// Takes a transaction back. Asked again, it answers with the first revert.
     pub fn revert(
@@ -46,7 +63,7 @@ impl Ledger {
         };
         let event = Name::from(REVERT);
         let request_hash = RequestHash::new(&event, &reference, effective_at).finish();
-        if let Some(known) = self.by_reference(&event, &reference) {
+        if let Some(known) = self.known(&event, &reference) {
             return replay(known, request_hash);
         }
         if original.reverts.is_some() {
@@ -55,56 +72,27 @@ impl Ledger {
         let postings: Vec<Posting> = original.postings.iter().rev().map(mirror).collect();
         let revert_id = TransactionId::new(admission.now, &admission.seed, 0);
         let hold = self.revert_hold(rulebook, original, revert_id)?;
-        let accounts = self.move_balances(&postings, |_| None)?;
-        if overdraft == RevertOverdraft::Refused {
-            for ((address, currency), account) in &accounts {
-                let before = self.balance(address, *currency);
-                if account.balance.is_negative() && account.balance < before {
-                    let needed = before.checked_sub(account.balance).unwrap_or(before);
-                    let available = before.max(Money::from_minor(0, *currency));
-                    let account = Name::clone(address);
-                    return Err(Rejection::MissingFunds { account, needed, available });
-                }
+        let mut accounts = self.move_balances(&postings, |_| None)?;
+        for ((address, currency), moved) in &mut accounts {
+            // A mirror image is checked as a whole: only what it takes in the end must be there.
+            moved.lowest = Some(moved.change).filter(|change| *change < 0);
+            match overdraft {
+                RevertOverdraft::Refused => refuse_overdraft(address, *currency, moved)?,
+                RevertOverdraft::Allowed => moved.lowest = None,
             }
         }
-        let inserted_at = self.next_time(admission.now);
         let transaction = Transaction {
             id: revert_id,
             event,
             reference,
             request_hash,
             rulebook_hash: rulebook.hash(),
-            effective_at: effective_at.unwrap_or(inserted_at),
-            inserted_at,
+            effective_at: effective_at.unwrap_or(admission.now),
+            inserted_at: self.next_time(admission.now),
             reverts: Some(id),
             postings,
         };
         Ok(Posted::New(self.apply(Changes { transaction, accounts, hold })))
-    }
-
-    /// A revert that comes as an event names the transaction and refuses overdraft.
-    pub(super) fn revert_event(
-        &mut self,
-        rulebook: &Rulebook,
-        event: &Event,
-        admission: &Admission,
-    ) -> Result<Posted, Rejection> {
-        if let Some(name) = event.variables.keys().next() {
-            return Err(Rejection::UnknownVariable {
-                event: REVERT.into(),
-                name: name.chars().take(64).collect(),
-                known: Vec::new(),
-            });
-        }
-        let id = event.reference.parse().map_err(|_| Rejection::UnknownTransaction {
-            reference: event.reference.chars().take(80).collect(),
-        })?;
-        let effective_at = event.effective_at;
-        self.revert(
-            rulebook,
-            &Revert { id, overdraft: RevertOverdraft::Refused, effective_at },
-            admission,
-        )
     }
 
     /// A hold that the original opened ends; one that it ended is open again.
@@ -128,6 +116,19 @@ impl Ledger {
         };
         Ok(Some((key, hold)))
     }
+}
+
+fn refuse_overdraft(address: &Name, currency: Currency, moved: &Moved) -> Result<(), Rejection> {
+    if moved.change >= 0 || !moved.after.balance.is_negative() {
+        return Ok(());
+    }
+    let money = |minor: i64| Money::from_minor(minor, currency);
+    let available = moved.after.balance.minor().saturating_sub(moved.change).max(0);
+    Err(Rejection::MissingFunds {
+        account: Name::clone(address),
+        needed: money(moved.change.saturating_neg()),
+        available: money(available),
+    })
 }
 
 fn mirror(posting: &Posting) -> Posting {

@@ -119,6 +119,11 @@ impl Rule {
         self.hold
     }
 
+    /// Whether the event may take the accounts of a code below zero.
+    pub fn may_overdraw(&self, code: GlCode) -> bool {
+        self.lines.iter().any(|line| line.overdraft == Some(code))
+    }
+
     pub fn variables(&self) -> &[String] {
         &self.variables
     }

@@ -10,6 +10,7 @@ mod lexical;
 mod messages;
 mod model;
 mod movement;
+mod oracle;
 mod properties;
 mod scaling;
 mod values;

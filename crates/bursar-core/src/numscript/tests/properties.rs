@@ -10,7 +10,7 @@ use proptest::test_runner::TestRunner;
 use super::super::portion::{Share, allot};
 use super::super::{Mode, Outcome, Portion, check, parse};
 use super::model::{Balance, Program, balances, floors, program};
-use super::{Features, World};
+use super::{Features, World, describe, oracle};
 
 fn world(balances: &[Balance]) -> World {
     let mut world = World::empty().with_all();
@@ -38,7 +38,7 @@ fn ends(balances: &[Balance], outcome: &Outcome) -> BTreeMap<(String, String, St
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn money_is_conserved_and_moves_forward(program in program(), balances in balances()) {
@@ -86,10 +86,16 @@ proptest! {
     }
 
     #[test]
+    fn the_engine_does_what_a_naive_reading_of_the_rules_does(program in program(), balances in balances()) {
+        let found = world(&balances).try_run(&program.to_string()).map(|outcome| describe(&outcome));
+        let expected = oracle::run(&program, &balances).map(|postings| oracle::describe(&postings));
+        prop_assert_eq!(found.ok(), expected);
+    }
+
+    #[test]
     fn both_modes_agree_where_upstream_has_no_fault(program in program(), balances in balances()) {
-        prop_assume!(!program.saves());
         let world = world(&balances);
-        let script = program.to_string();
+        let script = program.without_saves().to_string();
         prop_assert_eq!(world.run(&script), world.clone().mode(Mode::Compat).run(&script));
     }
 
@@ -291,7 +297,7 @@ fn a_good_share_of_the_generated_programs_succeeds() {
             .is_ok_and(|outcome| !outcome.postings.is_empty())
     };
     let succeed = percentage((program(), balances()), runs);
-    assert!((30..=95).contains(&succeed), "{succeed} of 100");
+    assert!((25..=95).contains(&succeed), "{succeed} of 100");
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! What a turn reads: plain values that a store has looked up for it.
+
+use jiff::Timestamp;
+
+use crate::ids::TransactionId;
+use crate::ledger::{Account, Hold, HoldKey, Transaction};
+use crate::numscript::Name;
+
+/// The records that a plan asked for, as far as they exist.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadSet {
+    /// When the last commit was made; time never goes back behind it.
+    pub time: Option<Timestamp>,
+    pub accounts: Vec<(Name, Account)>,
+    pub references: Vec<KnownReference>,
+    pub transactions: Vec<Transaction>,
+    pub holds: Vec<(HoldKey, Hold)>,
+}
+
+/// An event that was posted before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownReference {
+    pub event: Name,
+    pub reference: String,
+    pub id: TransactionId,
+    pub request_hash: [u8; 32],
+}
+
+impl ReadSet {
+    /// Adds what a second round has found.
+    pub fn extend(&mut self, more: Self) {
+        self.time = self.time.max(more.time);
+        self.accounts.extend(more.accounts);
+        self.references.extend(more.references);
+        self.transactions.extend(more.transactions);
+        self.holds.extend(more.holds);
+    }
+}
