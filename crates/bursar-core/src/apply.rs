@@ -12,9 +12,7 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
         .requests()
         .iter()
         .map(|request| match request {
-            Admitted::Post(bound, admission) => {
-                ledger.post_bound(batch.rulebook(), bound, admission)
-            }
+            Admitted::Post(bound, admission) => ledger.post_bound(bound, admission),
             Admitted::Revert(revert, admission) => {
                 ledger.revert(batch.rulebook(), revert, admission)
             }

@@ -37,17 +37,34 @@ pub struct HoldWrite {
 }
 
 impl Commit {
+    /// The insertion time of all its rows; none if there are none.
+    pub fn time(&self) -> Option<Timestamp> {
+        self.transactions.last().map(|transaction| transaction.inserted_at)
+    }
+
     /// Nothing was decided that must be saved: every request was refused or had been answered before.
     pub fn is_empty(&self) -> bool {
         self.transactions.is_empty()
     }
 }
 
+/// A commit as the books keep it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedCommit {
+    /// Counts from 1 without gaps.
+    pub seq: u64,
+    pub time: Timestamp,
+    pub hash: [u8; 32],
+    pub transactions: Vec<Transaction>,
+}
+
 /// The link that a commit adds to the chain: no row can change, go or move without breaking every later link.
+///
+/// Times count in microseconds, as the stores keep them.
 pub fn chain(previous: [u8; 32], time: Timestamp, transactions: &[Transaction]) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(previous);
-    digest.update(time.as_nanosecond().to_be_bytes());
+    digest.update(time.as_microsecond().to_be_bytes());
     for transaction in transactions {
         for field in [transaction.event.as_bytes(), transaction.reference.as_bytes()] {
             add(&mut digest, field);
@@ -55,7 +72,7 @@ pub fn chain(previous: [u8; 32], time: Timestamp, transactions: &[Transaction]) 
         digest.update(transaction.id.uuid().as_bytes());
         digest.update(transaction.request_hash);
         digest.update(transaction.rulebook_hash);
-        digest.update(transaction.effective_at.as_nanosecond().to_be_bytes());
+        digest.update(transaction.effective_at.as_microsecond().to_be_bytes());
         let reverts = transaction.reverts.map(|id| id.uuid().into_bytes());
         add(&mut digest, reverts.as_ref().map_or(&[], |bytes| bytes.as_slice()));
         digest.update(u64::try_from(transaction.postings.len()).unwrap_or(u64::MAX).to_be_bytes());

@@ -24,6 +24,12 @@ impl ReadPlan {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// The hold, and the one that it means if it names an epoch.
+    fn add_hold(&mut self, key: HoldKey) {
+        self.holds.extend(key.reopened().map(|(key, _)| key));
+        self.holds.insert(key);
+    }
 }
 
 /// The first round: everything that the requests themselves name.
@@ -34,7 +40,7 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
             Admitted::Post(bound, _) => {
                 let reference = bound.reference().to_owned();
                 if let Some((_, code)) = bound.rule().hold() {
-                    plan.holds.insert(HoldKey { code, reference: reference.clone() });
+                    plan.add_hold(HoldKey { code, reference: reference.clone() });
                 }
                 plan.references.insert((Name::clone(bound.rule().event()), reference));
                 let accounts = bound.accounts().iter();
@@ -52,7 +58,7 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
     plan
 }
 
-/// The second round: the accounts and holds of the transactions that are taken back.
+/// The second round: the accounts and holds of the transactions that are taken back, and what was taken back before.
 pub fn plan_second(batch: &Batch<'_>, first: &ReadSet) -> ReadPlan {
     let known = plan(batch);
     let mut plan = ReadPlan::default();
@@ -61,9 +67,13 @@ pub fn plan_second(batch: &Batch<'_>, first: &ReadSet) -> ReadPlan {
         plan.accounts.extend(touched(transaction));
         let hold = batch.rulebook().rule(&transaction.event).ok().and_then(Rule::hold);
         if let Some((_, code)) = hold {
-            plan.holds.insert(HoldKey { code, reference: transaction.reference.clone() });
+            plan.add_hold(HoldKey { code, reference: transaction.reference.clone() });
         }
     }
+    // Whether what was posted before still stands.
+    let posted = first.references.iter().map(|known| (REVERT.into(), known.id.to_string()));
+    plan.references.extend(posted);
+    plan.references.retain(|key| !known.references.contains(key));
     plan.accounts.retain(|key| !known.accounts.contains(key));
     plan.holds.retain(|key| !known.holds.contains(key));
     plan

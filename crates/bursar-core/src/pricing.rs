@@ -10,6 +10,16 @@ pub struct Tariff {
     vat_basis_points: u32,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TariffError {
+    #[error(transparent)]
+    Amount(#[from] MoneyError),
+    #[error("a fee is zero or more: it is never paid to the customer")]
+    Negative,
+    #[error("10,000 basis points are the whole: no fee or tax is more than that")]
+    AboveWhole,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quote {
     pub fee: Money,
@@ -23,8 +33,15 @@ impl Tariff {
         basis_points: u32,
         vat_basis_points: u32,
         currency: Currency,
-    ) -> Result<Self, MoneyError> {
-        Ok(Self { flat: Money::parse(flat, currency)?, basis_points, vat_basis_points })
+    ) -> Result<Self, TariffError> {
+        let flat = Money::parse(flat, currency)?;
+        if flat.is_negative() {
+            return Err(TariffError::Negative);
+        }
+        if basis_points.max(vat_basis_points) > 10_000 {
+            return Err(TariffError::AboveWhole);
+        }
+        Ok(Self { flat, basis_points, vat_basis_points })
     }
 
     pub fn quote(&self, amount: Money) -> Result<Quote, MoneyError> {

@@ -3,7 +3,7 @@
 use crate::chart::GlCode;
 use crate::ids::TransactionId;
 use crate::journal::JournalError;
-use crate::money::{CurrencyError, Money, MoneyError};
+use crate::money::{Currency, CurrencyError, Money, MoneyError};
 use crate::numscript::Name;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +17,7 @@ pub enum Rejection {
     #[error("{name} `{value}` cannot be part of an account address: nothing was posted. Use 1 to 64 letters, digits and `_`{}", if *.hyphen { " or `-`" } else { "" })]
     BadIdentifier { name: Name, value: String, hyphen: bool },
     #[error(
-        "the reference must have 1 to 255 printable characters: nothing was posted. Name the event by the id that its sender gave it"
+        "the reference must have 1 to 255 visible characters: nothing was posted. Name the event by the id that its sender gave it"
     )]
     BadReference,
     #[error("{name}: {error}. Nothing was posted")]
@@ -36,6 +36,12 @@ pub enum Rejection {
         "{event} `{reference}` was posted before with other values: nothing was posted. Use a new reference for a new event, or send the same values again"
     )]
     ReferenceReused { event: Name, reference: String },
+    #[error(
+        "{event} `{reference}` was posted and taken back by {by}: nothing was posted. If it must hold again, post it under a new reference; a hold that was opened again is ended as `{reference}#2`"
+    )]
+    TakenBack { event: Name, reference: String, by: TransactionId },
+    #[error("{event} converts {currency} into itself: nothing was posted. Name two currencies")]
+    SameCurrency { event: Name, currency: Currency },
     #[error(
         "there is no open hold `{reference}` on {code}: nothing was posted. Reserve it first, or check the reference"
     )]
@@ -89,6 +95,8 @@ impl Rejection {
             Self::PartsExceedWhole { .. } => "parts_exceed_whole",
             Self::MissingFunds { .. } => "missing_funds",
             Self::ReferenceReused { .. } => "reference_reused",
+            Self::TakenBack { .. } => "taken_back",
+            Self::SameCurrency { .. } => "same_currency",
             Self::HoldNotFound { .. } => "hold_not_found",
             Self::HoldEnded { .. } => "hold_ended",
             Self::HoldMismatch { .. } => "hold_mismatch",

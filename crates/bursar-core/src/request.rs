@@ -1,6 +1,6 @@
 //! Everything that may enter, and the batch that one turn decides.
 
-use crate::ids::TransactionId;
+use crate::ids::{CommitId, TransactionId};
 use crate::ledger::{Admission, Event, Posted, REVERT, Revert};
 use crate::rejection::Rejection;
 use crate::rulebook::{Bound, Rulebook};
@@ -40,6 +40,16 @@ impl<'r> Batch<'r> {
     pub fn new(rulebook: &'r Rulebook, requests: &[Request]) -> Self {
         let requests = requests.iter().map(|request| Admitted::new(rulebook, request)).collect();
         Self { rulebook, requests }
+    }
+
+    /// Names the turn that decides this batch, so that a commit of unknown outcome can be looked up.
+    pub fn commit_id(&self) -> Option<CommitId> {
+        self.requests.iter().find_map(|request| match request {
+            Admitted::Post(_, admission) | Admitted::Revert(_, admission) => {
+                Some(CommitId::new(admission.now, &admission.seed, 0))
+            }
+            Admitted::Refused(_) => None,
+        })
     }
 
     pub(crate) fn rulebook(&self) -> &'r Rulebook {

@@ -15,6 +15,18 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A text from outside, with everything that would steer the terminal made visible.
+pub(crate) fn printable(text: &str) -> String {
+    let show = |character: char| -> String {
+        if character.is_control() {
+            character.escape_default().to_string()
+        } else {
+            character.to_string()
+        }
+    };
+    text.chars().map(show).collect()
+}
+
 /// A value as one line of JSON.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(value)

@@ -50,8 +50,9 @@ pub struct Chart {
 
 /// A chart that cannot be used, with the place and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {reason}")]
+#[error("{}{reason}", if *line > 0 { format!("line {line}: ") } else { String::new() })]
 pub struct ChartError {
+    /// Zero if it is not about one line.
     pub line: u64,
     pub reason: String,
 }
@@ -60,6 +61,19 @@ pub struct ChartError {
 pub const COLUMNS: [&str; 7] = ["gl", "name", "class", "normal", "address", "liquidity", "view"];
 /// When money of an account is due.
 pub const LIQUIDITY_BUCKETS: [&str; 6] = ["none", "T0", "T0-T1", "T1-T3", "T30", ">T30"];
+
+/// What reports and rules an account takes part in. `hold` is more than a report: such accounts carry holds.
+pub const VIEWS: [&str; 9] = [
+    "cash",
+    "receivable",
+    "presentation-only",
+    "merchant",
+    "hold",
+    "tax",
+    "position",
+    "equity",
+    "pnl",
+];
 
 impl Chart {
     /// Reads the finance team's CSV.
@@ -98,13 +112,6 @@ impl Chart {
         self.accounts.values()
     }
 
-    /// The line of the chart that an address belongs to.
-    pub fn classify(&self, address: &str) -> Option<&Arc<GlAccount>> {
-        self.accounts.values().find(|account| {
-            account.pattern.as_ref().is_some_and(|pattern| pattern.matches(address))
-        })
-    }
-
     fn add(&mut self, account: GlAccount) -> Result<(), String> {
         let code = account.code;
         if self.accounts.contains_key(&code) {
@@ -141,8 +148,11 @@ impl GlAccount {
         let address = field();
         let liquidity = field();
         let view = field();
-        if name.is_empty() || view.is_empty() {
-            return Err(format!("{code} needs a name and a view"));
+        if name.is_empty() {
+            return Err(format!("{code} needs a name"));
+        }
+        if !VIEWS.contains(&view) {
+            return Err(format!("`{view}` is not a view: use one of {}", VIEWS.join(", ")));
         }
         let side = class.side();
         if normal != side.name() {

@@ -48,16 +48,6 @@ impl Pattern {
         address.into()
     }
 
-    pub fn matches(&self, address: &str) -> bool {
-        let mut segments = self.segments.iter();
-        let fits = address.split(':').all(|part| match segments.next() {
-            Some(Segment::Text(text)) => &**text == part,
-            Some(Segment::Placeholder(_)) => true,
-            None => false,
-        });
-        fits && segments.next().is_none()
-    }
-
     /// Whether some address would match both patterns.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.segments.len() == other.segments.len()

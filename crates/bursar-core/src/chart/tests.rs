@@ -11,11 +11,9 @@ fn a_chart_is_read_as_spreadsheets_write_it() {
         COLUMNS.join(",")
     );
     let chart = Chart::parse(&text).unwrap();
-    let bank = chart.classify("assets:bank:b-1").unwrap();
+    let bank = chart.get("1000".parse().unwrap()).unwrap();
     assert_eq!((bank.name.as_str(), bank.side()), ("Bank, main", Side::Debit));
-    assert!(chart.classify("assets:bank").is_none());
-    assert!(chart.classify("assets:bank:b:c").is_none());
-    assert!(chart.classify("assets:cash:b").is_none());
+    assert_eq!(&*bank.pattern.as_ref().unwrap().fill(|_| "b-1"), "assets:bank:b-1");
     assert!(chart.get("1020".parse().unwrap()).unwrap().pattern.is_none());
 }
 
@@ -36,6 +34,7 @@ fn a_bad_chart_is_refused_with_line_and_remedy() {
         with("1001,Bank,money,debit,a,T0,cash"),
         with("1001,Bank,asset,credit,a,T0,cash"),
         with("1001,Bank,asset,debit,a,soon,cash"),
+        with("1001,Bank,asset,debit,a,T0,holds"),
         with("1001,Bank,asset,debit,a b,T0,cash"),
         with("1001,Bank,asset,debit,a:{b}c,T0,cash"),
         with("1001,Bank,asset,debit,world,T0,cash"),

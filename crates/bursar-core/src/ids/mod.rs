@@ -27,6 +27,20 @@ impl Seed {
     }
 }
 
+impl Seed {
+    /// The seed of one thing among several that a request makes. Length first, so that two names cannot run together.
+    #[must_use]
+    pub fn child(&self, names: [&str; 2]) -> Self {
+        let mut hash = Sha256::new().chain_update(self.0);
+        for name in names {
+            let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
+            hash = hash.chain_update(length.to_be_bytes()).chain_update(name.as_bytes());
+        }
+        let bytes: [u8; 32] = hash.finalize().into();
+        Self(bytes.first_chunk().copied().unwrap_or_default())
+    }
+}
+
 /// A number for tests and simulations.
 impl From<u64> for Seed {
     fn from(number: u64) -> Self {
@@ -54,6 +68,11 @@ macro_rules! id {
             /// The id number `number` of what a request with this time and seed makes.
             pub fn new(now: Timestamp, seed: &Seed, number: u64) -> Self {
                 Self(uuid(now, seed, Self::PREFIX, number))
+            }
+
+            /// An id as a store keeps it.
+            pub const fn from_uuid(uuid: Uuid) -> Self {
+                Self(uuid)
             }
 
             pub const fn uuid(self) -> Uuid {
@@ -90,6 +109,11 @@ macro_rules! id {
 id!(
     /// A transaction of the ledger.
     TransactionId, "tx", "a transaction id"
+);
+
+id!(
+    /// One turn that was saved.
+    CommitId, "cm", "a commit id"
 );
 
 /// Ids of one prefix sort by time; within a millisecond by chance.

@@ -36,6 +36,15 @@ pub struct HoldKey {
     pub reference: String,
 }
 
+impl HoldKey {
+    /// `p1#2` ends the hold `p1` in its second epoch. Naming the epoch keeps a message about the first one, told
+    /// again, from ending a hold that was opened anew.
+    pub fn reopened(&self) -> Option<(Self, u32)> {
+        let (reference, epoch) = self.reference.rsplit_once('#')?;
+        Some((Self { code: self.code, reference: reference.to_owned() }, epoch.parse().ok()?))
+    }
+}
+
 /// The account and amount that an event claims for a hold.
 #[derive(Debug, Clone)]
 pub(super) struct Claim {

@@ -44,6 +44,13 @@ pub struct Admission {
     pub seed: Seed,
 }
 
+impl Admission {
+    /// One request may make several transactions; event and reference tell them apart.
+    fn transaction_id(&self, event: &str, reference: &str) -> TransactionId {
+        TransactionId::new(self.now, &self.seed.child([event, reference]), 0)
+    }
+}
+
 /// The answer to an event that was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posted {

@@ -46,32 +46,26 @@ impl Ledger {
         }
         let rule = rulebook.rule(&event.name)?;
         let bound = rule.bind(&event.reference, &event.variables, event.effective_at)?;
-        self.post_bound(rulebook, &bound, admission)
+        self.post_bound(&bound, admission)
     }
 
     /// Posts an event whose variables are already resolved.
     pub fn post_bound(
         &mut self,
-        rulebook: &Rulebook,
         bound: &Bound<'_>,
         admission: &Admission,
     ) -> Result<Posted, Rejection> {
         let event = bound.rule().event();
         if let Some(known) = self.known(event, bound.reference()) {
-            return replay(known, bound.request_hash());
+            return self.replay(known, bound.request_hash());
         }
-        let changes = self.decide(rulebook, bound, admission)?;
+        let changes = self.decide(bound, admission)?;
         Ok(Posted::New(self.apply(changes)))
     }
 
-    fn decide(
-        &self,
-        rulebook: &Rulebook,
-        bound: &Bound<'_>,
-        admission: &Admission,
-    ) -> Result<Changes, Rejection> {
+    fn decide(&self, bound: &Bound<'_>, admission: &Admission) -> Result<Changes, Rejection> {
         let event = bound.rule().event();
-        let id = TransactionId::new(admission.now, &admission.seed, 0);
+        let id = admission.transaction_id(event, bound.reference());
         let hold = self.decide_hold(bound, id)?;
         let outcome = bound
             .run(&BoundRecords { ledger: self, bound })
@@ -97,7 +91,7 @@ impl Ledger {
             event: Name::clone(event),
             reference: bound.reference().to_owned(),
             request_hash: bound.request_hash(),
-            rulebook_hash: rulebook.hash(),
+            rulebook_hash: bound.rule().rulebook_hash(),
             effective_at: bound.effective_at().unwrap_or(admission.now),
             inserted_at: self.next_time(admission.now),
             reverts: None,
@@ -113,25 +107,32 @@ impl Ledger {
         id: TransactionId,
     ) -> Result<Option<(HoldKey, Hold)>, Rejection> {
         let Some((effect, code)) = bound.rule().hold() else { return Ok(None) };
-        let key = HoldKey { code, reference: bound.reference().to_owned() };
-        let not_found = || Rejection::HoldNotFound { code, reference: key.reference.clone() };
+        let reference = bound.reference();
+        let not_found = || Rejection::HoldNotFound { code, reference: reference.to_owned() };
         let account = bound.accounts().iter().find(|account| account.gl.code == code);
-        let account = account.ok_or_else(not_found)?;
-        let account = Name::clone(&account.address);
+        let account = Name::clone(&account.ok_or_else(not_found)?.address);
         let Some(money) = bound.booked_on(code) else {
             return Err(Rejection::BalanceTooLarge { account });
         };
         let claim = Claim { account, money };
-        let hold = match (effect, self.holds.get(&key)) {
-            (HoldEffect::Opens, None) => Hold::open(claim),
+        let key = HoldKey { code, reference: reference.to_owned() };
+        match (effect, self.holds.get(&key)) {
+            (HoldEffect::Opens, None) => Ok(Some((key, Hold::open(claim)))),
             (HoldEffect::Opens, Some(_)) => {
                 let event = Name::clone(bound.rule().event());
-                return Err(Rejection::ReferenceReused { event, reference: key.reference });
+                Err(Rejection::ReferenceReused { event, reference: key.reference })
             }
-            (HoldEffect::Ends, Some(hold)) => hold.end(&key, &claim, id)?,
-            (HoldEffect::Ends, None) => return Err(not_found()),
-        };
-        Ok(Some((key, hold)))
+            (HoldEffect::Ends, Some(hold)) => {
+                let ended = hold.end(&key, &claim, id)?;
+                Ok(Some((key, ended)))
+            }
+            (HoldEffect::Ends, None) => {
+                let (key, epoch) = key.reopened().ok_or_else(not_found)?;
+                let hold = self.holds.get(&key).filter(|hold| hold.epoch == epoch);
+                let ended = hold.ok_or_else(not_found)?.end(&key, &claim, id)?;
+                Ok(Some((key, ended)))
+            }
+        }
     }
 
     /// The accounts as the postings leave them. `metadata` is asked for an account that has no balance yet.
@@ -171,9 +172,31 @@ impl Ledger {
         Some(Moved { after, change: 0, lowest: None })
     }
 
+    /// The same request gets the same answer; another one under the same reference is refused, and so is one whose
+    /// transaction was taken back: answering it would say that something holds which does not.
+    pub(super) fn replay(
+        &self,
+        known: &KnownReference,
+        request_hash: [u8; 32],
+    ) -> Result<Posted, Rejection> {
+        let (event, reference) = (Name::clone(&known.event), known.reference.clone());
+        if known.request_hash != request_hash {
+            return Err(Rejection::ReferenceReused { event, reference });
+        }
+        match self.known(&REVERT.into(), &known.id.to_string()) {
+            Some(revert) => Err(Rejection::TakenBack { event, reference, by: revert.id }),
+            None => Ok(Posted::Replayed(known.id)),
+        }
+    }
+
     pub(super) fn apply(&mut self, changes: Changes) -> TransactionId {
         let Changes { transaction, accounts, hold } = changes;
         let id = transaction.id;
+        let earlier = self.by_id.insert(id, self.transactions.len());
+        assert!(
+            earlier.is_none(),
+            "event and reference are part of the id, and they are posted once"
+        );
         for (key, moved) in accounts {
             let movement = self.movements.entry(key.clone()).or_default();
             let needed =
@@ -193,11 +216,6 @@ impl Ledger {
             request_hash: transaction.request_hash,
         };
         self.references.insert((Name::clone(&known.event), known.reference.clone()), known);
-        let earlier = self.by_id.insert(id, self.transactions.len());
-        assert!(
-            earlier.is_none(),
-            "each admission has its own seed, so each transaction its own id"
-        );
         self.time = Some(transaction.inserted_at);
         self.transactions.push(transaction);
         id
@@ -221,17 +239,6 @@ impl Moved {
         };
         Some(Self { after: Account { balance, ..self.after }, change: total, lowest })
     }
-}
-
-/// The same request gets the same answer; another one under the same reference is refused.
-pub(super) fn replay(known: &KnownReference, request_hash: [u8; 32]) -> Result<Posted, Rejection> {
-    if known.request_hash == request_hash {
-        return Ok(Posted::Replayed(known.id));
-    }
-    Err(Rejection::ReferenceReused {
-        event: Name::clone(&known.event),
-        reference: known.reference.clone(),
-    })
 }
 
 /// What a template may read: the balances of its own accounts.

@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 
 use super::hold::{Claim, HoldKey};
-use super::post::{Changes, Moved, replay};
+use super::post::{Changes, Moved};
 use super::{Admission, Event, Hold, Ledger, Posted, Transaction};
+use crate::chart::GlCode;
 use crate::ids::TransactionId;
 use crate::journal::{Posting, WORLD};
 use crate::money::{Currency, Money};
@@ -19,7 +20,8 @@ pub const REVERT: &str = "REVERT";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RevertOverdraft {
     Refused,
-    /// Only for a late success: the money has left, so its release must be taken back whatever the merchant has.
+    /// For a late success: the money has left, so its release must be taken back whatever the merchant has. It
+    /// counts only where the transaction ended a hold; everything else refuses overdraft.
     Allowed,
 }
 
@@ -64,21 +66,25 @@ impl Ledger {
         let event = Name::from(REVERT);
         let request_hash = RequestHash::new(&event, &reference, effective_at).finish();
         if let Some(known) = self.known(&event, &reference) {
-            return replay(known, request_hash);
+            return self.replay(known, request_hash);
         }
         if original.reverts.is_some() {
             return Err(Rejection::RevertOfRevert { id });
         }
         let postings: Vec<Posting> = original.postings.iter().rev().map(mirror).collect();
-        let revert_id = TransactionId::new(admission.now, &admission.seed, 0);
-        let hold = self.revert_hold(rulebook, original, revert_id)?;
+        let revert_id = admission.transaction_id(&event, &reference);
+        let hold_effect = rulebook.rule(&original.event)?.hold();
+        let effect = hold_effect.map(|(effect, _)| effect);
+        let hold = self.revert_hold(hold_effect, original, revert_id)?;
         let mut accounts = self.move_balances(&postings, |_| None)?;
         for ((address, currency), moved) in &mut accounts {
             // A mirror image is checked as a whole: only what it takes in the end must be there.
             moved.lowest = Some(moved.change).filter(|change| *change < 0);
-            match overdraft {
-                RevertOverdraft::Refused => refuse_overdraft(address, *currency, moved)?,
-                RevertOverdraft::Allowed => moved.lowest = None,
+            match (overdraft, effect) {
+                (RevertOverdraft::Allowed, Some(HoldEffect::Ends)) => moved.lowest = None,
+                (RevertOverdraft::Allowed | RevertOverdraft::Refused, _) => {
+                    refuse_overdraft(address, *currency, moved)?;
+                }
             }
         }
         let transaction = Transaction {
@@ -98,12 +104,17 @@ impl Ledger {
     /// A hold that the original opened ends; one that it ended is open again.
     fn revert_hold(
         &self,
-        rulebook: &Rulebook,
+        effect: Option<(HoldEffect, GlCode)>,
         original: &Transaction,
         by: TransactionId,
     ) -> Result<Option<(HoldKey, Hold)>, Rejection> {
-        let Some((effect, code)) = rulebook.rule(&original.event)?.hold() else { return Ok(None) };
-        let key = HoldKey { code, reference: original.reference.clone() };
+        let Some((effect, code)) = effect else { return Ok(None) };
+        let mut key = HoldKey { code, reference: original.reference.clone() };
+        if !self.holds.contains_key(&key)
+            && let Some((reopened, _)) = key.reopened()
+        {
+            key = reopened;
+        }
         let Some(hold) = self.holds.get(&key) else {
             return Err(Rejection::HoldNotFound { code, reference: original.reference.clone() });
         };

@@ -40,7 +40,7 @@ pub enum ErrorKind {
     UnboundVariable { name: Name },
     #[error("there is no function `{name}` here")]
     UnboundFunction { name: Name },
-    #[error("this function takes {expected} arguments, {given} were given")]
+    #[error("this function takes {expected} argument{}, {given} {} given", if *.expected == 1 { "" } else { "s" }, if *.given == 1 { "was" } else { "were" })]
     BadArity { expected: usize, given: usize },
     #[error("expected a value of type {}, found the {} `{}`", join(expected), value.kind(), brief(&value.to_string()))]
     Type { expected: &'static [Type], value: Value },
@@ -163,7 +163,7 @@ impl ErrorKind {
             Self::InvalidUnboundedAddressInScalingAddress { .. } => "scale an account that holds the asset in some scale; `@world` has no balance".to_owned(),
             Self::ExperimentalFeature { flag } => format!("put `#![feature(\"{flag}\")]` on the first line, or turn it on for the run"),
             Self::Internal { .. } => "check the accounts and assets that the program computes".to_owned(),
-            Self::ResourceLimit { .. } => "split the program into smaller ones".to_owned(),
+            Self::ResourceLimit { .. } => "stay below that, or split the program into smaller ones".to_owned(),
         }
     }
 }

@@ -71,6 +71,9 @@ impl Rule {
                 variable(variables, leg.variable()).parse().map_err(|error| {
                     Rejection::BadCurrency { name: Name::clone(leg.variable()), error }
                 })?;
+            if legs.iter().any(|known: &BoundLeg<'_>| known.currency == currency) {
+                return Err(Rejection::SameCurrency { event: Name::clone(&self.event), currency });
+            }
             hash.add(leg.variable(), currency.code());
             legs.push(BoundLeg { leg, currency, asset: currency.asset().into() });
         }
@@ -270,12 +273,14 @@ fn parse_amount(name: &Name, text: &str, currency: Currency) -> Result<Money, Re
 }
 
 fn check_reference(reference: &str) -> Result<(), Rejection> {
-    let is_printable = reference.trim() == reference && !reference.chars().any(char::is_control);
-    if is_printable && (1..=255).contains(&reference.len()) {
-        Ok(())
-    } else {
-        Err(Rejection::BadReference)
-    }
+    // Characters that cannot be seen, or that turn the text around, would make two references look alike.
+    let is_hidden = |character: char| {
+        character.is_control()
+            || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    let is_visible = reference.trim() == reference && !reference.contains(is_hidden);
+    let length = reference.chars().take(256).count();
+    if is_visible && (1..=255).contains(&length) { Ok(()) } else { Err(Rejection::BadReference) }
 }
 
 /// Merchant ids have no hyphen, so that ids composed with one cannot collide.

@@ -36,8 +36,16 @@ pub enum Drift {
         "the mapping of {event} needs `${variable}`, which its template does not declare: add it"
     )]
     MissingVariable { event: Name, variable: String },
-    #[error("{event} opens and ends holds at once: one event does one of the two")]
-    AmbiguousHold { event: Name },
+    #[error(
+        "mapping and chart do not agree what {event} does to a hold: its line raises a code with the view `hold` to open one and lowers it to end one, and says so"
+    )]
+    WrongHold { event: Name },
+    #[error(
+        "the template of {event} does more than plain sends: use sums of variables, from one account to one account"
+    )]
+    NotPlain { event: Name },
+    #[error("{event} has more amounts than can be told apart: split it into two events")]
+    TooManyAmounts { event: Name },
     #[error("the template of {event} does not run on funded accounts: {reason}")]
     DoesNotRun { event: Name, reason: String },
     #[error("the template of {event} does not keep double entry: {reason}")]
@@ -75,7 +83,9 @@ pub(super) fn check(rule: &Rule, chart: &Chart) -> Vec<Drift> {
     if !mixed.is_empty() {
         return mixed;
     }
-    let symbols = Symbols::new(rule);
+    let Some(symbols) = Symbols::new(rule) else {
+        return vec![Drift::TooManyAmounts { event: event() }];
+    };
     let bound = match symbols.bind(rule) {
         Ok(bound) => bound,
         Err(rejection) => {

@@ -15,6 +15,15 @@ pub struct Line {
     pub leg: Leg,
     /// The code that this line may take below zero.
     pub overdraft: Option<GlCode>,
+    /// What the line does to the hold that the event's reference names.
+    pub hold: Option<HoldEffect>,
+}
+
+/// What an event does to a hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldEffect {
+    Opens,
+    Ends,
 }
 
 /// A sum of amount variables, such as `gross - fee - vat`.
@@ -55,10 +64,8 @@ pub fn parse(text: &str) -> Result<BTreeMap<Name, Vec<Line>>, MappingError> {
 
 fn parse_line(record: &csv::StringRecord) -> Result<(Name, Line), String> {
     let fields: Vec<&str> = record.iter().collect();
-    let [event, debit, credit, amount, leg, overdraft] = fields.as_slice() else {
-        return Err(
-            "a line has six fields: event,debit,credit,amount,currency,overdraft".to_owned()
-        );
+    let [event, debit, credit, amount, leg, overdraft, hold] = fields.as_slice() else {
+        return Err("a line is event,debit,credit,amount,currency,overdraft,hold".to_owned());
     };
     let is_event =
         !event.is_empty() && event.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
@@ -71,6 +78,16 @@ fn parse_line(record: &csv::StringRecord) -> Result<(Name, Line), String> {
         amount: Sum::parse(amount)?,
         leg: Leg::parse(leg)?,
         overdraft: if overdraft.is_empty() { None } else { Some(overdraft.parse()?) },
+        hold: match *hold {
+            "" => None,
+            "opens" => Some(HoldEffect::Opens),
+            "ends" => Some(HoldEffect::Ends),
+            _ => {
+                return Err(format!(
+                    "`{hold}` is not something that happens to a hold: opens or ends"
+                ));
+            }
+        },
     };
     if line.overdraft.is_some_and(|code| code != line.debit && code != line.credit) {
         return Err("the overdraft names a code that is not on the line".to_owned());

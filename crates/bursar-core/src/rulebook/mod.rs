@@ -6,6 +6,7 @@
 mod bind;
 mod drift;
 pub mod mapping;
+mod plain;
 mod rule;
 mod symbols;
 #[cfg(test)]
@@ -18,7 +19,9 @@ use sha2::{Digest as _, Sha256};
 pub(crate) use bind::RequestHash;
 pub use bind::{Bound, BoundAccount, ForeignPosting};
 pub use drift::Drift;
-pub use rule::{HoldEffect, Rule};
+pub use mapping::HoldEffect;
+use rule::Book;
+pub use rule::Rule;
 
 use crate::chart::{Chart, ChartError, GlAccount};
 use crate::numscript::Name;
@@ -60,12 +63,15 @@ impl Rulebook {
 
     /// The bundled rulebook with the finance team's chart.
     pub fn with_chart(chart: &str) -> Result<Self, RulebookError> {
-        Self::new(&Sources { chart, ..BUNDLED })
+        let rulebook = Self::new(&Sources { chart, ..BUNDLED })?;
+        keep_apart(&Chart::parse(BUNDLED.chart)?, &rulebook.chart)?;
+        Ok(rulebook)
     }
 
     pub fn new(sources: &Sources<'_>) -> Result<Self, RulebookError> {
         let chart = Chart::parse(sources.chart)?;
         let mut mappings = mapping::parse(sources.mappings)?;
+        let book = Book { chart: &chart, hash: hash(sources) };
         let mut drifts = Vec::new();
         let mut rules = BTreeMap::new();
         for (event, template) in sources.templates {
@@ -74,7 +80,7 @@ impl Rulebook {
                 drifts.push(Drift::MissingMapping { event });
                 continue;
             };
-            match Rule::new(&event, lines, template, &chart) {
+            match Rule::new(&event, lines, template, &book) {
                 Ok(rule) => {
                     drifts.extend(drift::check(&rule, &chart));
                     rules.insert(event, rule);
@@ -86,7 +92,8 @@ impl Rulebook {
         if !drifts.is_empty() {
             return Err(RulebookError::Drift(drifts));
         }
-        Ok(Self { version: sources.version, hash: hash(sources), chart, rules })
+        let hash = book.hash;
+        Ok(Self { version: sources.version, hash, chart, rules })
     }
 
     pub fn version(&self) -> u32 {
@@ -123,6 +130,27 @@ impl Rulebook {
             .map(|account| &**account)
             .collect()
     }
+}
+
+/// A chart may move accounts, but it must keep apart what the bundled one keeps apart: without `{merchantId}`, all
+/// merchants would share one account. (Currencies are always kept apart.)
+fn keep_apart(bundled: &Chart, chart: &Chart) -> Result<(), ChartError> {
+    for original in bundled.accounts() {
+        let (Some(original), Some(replaced)) =
+            (&original.pattern, chart.get(original.code).and_then(|gl| gl.pattern.as_ref()))
+        else {
+            continue;
+        };
+        for name in original.placeholders().filter(|name| &***name != "currency") {
+            if !replaced.placeholders().any(|kept| kept == name) {
+                let reason = format!(
+                    "`{replaced}` must contain {{{name}}}: without it, accounts that belong to different owners would be one"
+                );
+                return Err(ChartError { line: 0, reason });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn hash(sources: &Sources<'_>) -> [u8; 32] {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::drift::Drift;
-use super::mapping::{Leg, Line};
+use super::mapping::{HoldEffect, Leg, Line};
+use super::plain;
 use crate::chart::{Chart, GlAccount, GlCode, Side};
-use crate::numscript::{Features, Mode, Name, Program};
+use crate::numscript::{Error, Features, Mode, Name, Program, parse};
 
 #[derive(Debug, Clone)]
 pub struct Rule {
@@ -22,6 +23,13 @@ pub struct Rule {
     /// The names of all variables that an event of this kind needs.
     pub(super) variables: Vec<String>,
     hold: Option<(HoldEffect, GlCode)>,
+    rulebook_hash: [u8; 32],
+}
+
+/// What all rules of a rulebook share.
+pub(super) struct Book<'a> {
+    pub(super) chart: &'a Chart,
+    pub(super) hash: [u8; 32],
 }
 
 #[derive(Debug, Clone)]
@@ -30,25 +38,16 @@ pub(super) enum Input {
     Amount { name: Name, leg: Leg },
 }
 
-/// What an event does to the hold that its reference names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HoldEffect {
-    Opens,
-    Ends,
-}
-
 impl Rule {
     /// Fits mapping, template and chart together, or says where they drift apart.
     pub(super) fn new(
         event: &Name,
         lines: Vec<Line>,
         template: &str,
-        chart: &Chart,
+        book: &Book<'_>,
     ) -> Result<Self, Vec<Drift>> {
-        let program = Program::new(template, Features::NONE, Mode::Safe).map_err(|error| {
-            let rendered = error.render(template, &format!("{event}.num"));
-            vec![Drift::BadTemplate { event: Name::clone(event), rendered }]
-        })?;
+        let chart = book.chart;
+        let program = compile(event, template).map_err(|drift| vec![drift])?;
         let mut drifts = Vec::new();
         let mut expected: Vec<(String, Input)> = Vec::new();
         for line in &lines {
@@ -98,7 +97,13 @@ impl Rule {
             legs,
             variables,
             hold,
+            rulebook_hash: book.hash,
         })
+    }
+
+    /// Names the rulebook that this rule is part of.
+    pub fn rulebook_hash(&self) -> [u8; 32] {
+        self.rulebook_hash
     }
 
     pub fn event(&self) -> &Name {
@@ -127,6 +132,18 @@ impl Rule {
     pub fn variables(&self) -> &[String] {
         &self.variables
     }
+}
+
+fn compile(event: &Name, template: &str) -> Result<Program, Drift> {
+    let unreadable = |error: Box<Error>| {
+        let rendered = error.render(template, &format!("{event}.num"));
+        Drift::BadTemplate { event: Name::clone(event), rendered }
+    };
+    let script = parse(template, Mode::Safe).map_err(unreadable)?;
+    if !plain::is_plain(&script) {
+        return Err(Drift::NotPlain { event: Name::clone(event) });
+    }
+    Program::compile(&script, Features::NONE, Mode::Safe).map_err(unreadable)
 }
 
 fn variable_names(
@@ -175,7 +192,8 @@ fn match_inputs(
     inputs
 }
 
-/// Codes with the view `hold` carry holds: an event that raises one opens a hold, one that lowers it ends it.
+/// The hold that the mapping names, and the chart must agree: the code carries holds, and the line raises it to open
+/// one and lowers it to end one. A code that carries holds is touched by nothing else.
 fn hold_effect(
     event: &Name,
     lines: &[Line],
@@ -184,14 +202,19 @@ fn hold_effect(
 ) -> Option<(HoldEffect, GlCode)> {
     let mut found = None;
     for line in lines {
-        for (code, written) in [(line.debit, Side::Debit), (line.credit, Side::Credit)] {
-            let Some(gl) = chart.get(code).filter(|gl| gl.view == "hold") else { continue };
+        let carrier =
+            [(line.debit, Side::Debit), (line.credit, Side::Credit)].into_iter().find_map(
+                |(code, written)| Some((chart.get(code).filter(|gl| gl.view == "hold")?, written)),
+            );
+        let seen = carrier.map(|(gl, written)| {
             let effect = if gl.side() == written { HoldEffect::Opens } else { HoldEffect::Ends };
-            if found.is_some_and(|known| known != (effect, code)) {
-                drifts.push(Drift::AmbiguousHold { event: Name::clone(event) });
-            }
-            found = Some((effect, code));
+            (effect, gl.code)
+        });
+        let is_agreed = seen.map(|(effect, _)| effect) == line.hold;
+        if !is_agreed || (found.is_some() && seen.is_some() && found != seen) {
+            drifts.push(Drift::WrongHold { event: Name::clone(event) });
         }
+        found = found.or(seen);
     }
     found
 }

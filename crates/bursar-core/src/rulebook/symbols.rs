@@ -13,6 +13,9 @@ use crate::rejection::Rejection;
 /// Debits and credits per currency and code.
 pub(super) type Journal = BTreeMap<(Currency, GlCode, Side), i128>;
 
+/// Each amount is far larger than all sums of the following ones, so what is taken from it fits into it.
+const AMOUNTS: [i64; 5] = [1_000_003_000_000_000, 991_083_250_743, 982_243_063, 973_481, 967];
+
 /// No two sums of these amounts are alike, so that no amount can stand for another.
 pub(super) struct Symbols {
     currencies: BTreeMap<Name, Currency>,
@@ -20,7 +23,8 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    pub(super) fn new(rule: &Rule) -> Self {
+    /// `None` if the rule has more currencies or amounts than there are symbols.
+    pub(super) fn new(rule: &Rule) -> Option<Self> {
         let codes = ["USD", "EUR", "GBP", "CHF"];
         let currencies = rule
             .legs
@@ -28,17 +32,15 @@ impl Symbols {
             .zip(codes)
             .filter_map(|(leg, code)| Some((Name::clone(leg.variable()), code.parse().ok()?)))
             .collect();
-        // Each amount is far larger than all sums of the following ones, so what is taken from it fits into it.
+        let names = rule.lines.iter().flat_map(|line| line.amount.names());
         let mut amounts = BTreeMap::new();
-        let mut next: i64 = 1_000_003_000_000_000;
-        for name in rule.lines.iter().flat_map(|line| line.amount.names()) {
-            amounts.entry(Name::clone(name)).or_insert_with(|| {
-                let amount = next;
-                next = next.checked_div(1_009).unwrap_or(1).max(1);
-                amount
-            });
+        let mut unused = AMOUNTS.into_iter();
+        for name in names {
+            if !amounts.contains_key(name) {
+                amounts.insert(Name::clone(name), unused.next()?);
+            }
         }
-        Self { currencies, amounts }
+        (rule.legs.len() <= codes.len()).then_some(Self { currencies, amounts })
     }
 
     fn currency(&self, line: &Line) -> Option<Currency> {

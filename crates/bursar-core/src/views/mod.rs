@@ -2,4 +2,4 @@
 
 mod trial_balance;
 
-pub use trial_balance::{AsOf, Clock, Row, Total, TrialBalance, trial_balance};
+pub use trial_balance::{AsOf, Clock, Row, Total, TrialBalance, TrialBalanceFold};

@@ -1,13 +1,15 @@
 //! The trial balance: turnover and balance of every code, per currency. Its two sides must be equal.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::chart::{GlAccount, GlCode, Side};
 use crate::journal::{self, JournalError};
-use crate::ledger::{Ledger, Transaction};
+use crate::ledger::{Account, Transaction};
 use crate::money::Currency;
+use crate::numscript::Name;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialBalance {
@@ -47,43 +49,73 @@ pub enum Clock {
     Inserted,
 }
 
-/// Reads the books back from the postings. `None` counts everything.
-pub fn trial_balance(ledger: &Ledger, as_of: Option<AsOf>) -> Result<TrialBalance, JournalError> {
-    let metadata: BTreeMap<&str, &GlAccount> =
-        ledger.accounts().map(|(address, account)| (&**address, &*account.metadata)).collect();
-    let mut turnover: BTreeMap<(GlCode, Currency), (&GlAccount, i128, i128)> = BTreeMap::new();
-    for transaction in ledger.transactions().iter().filter(|transaction| counts(transaction, as_of))
-    {
+/// Reads the books back from the postings, one transaction after the other.
+#[derive(Debug)]
+pub struct TrialBalanceFold {
+    as_of: Option<AsOf>,
+    accounts: BTreeMap<Name, Arc<GlAccount>>,
+    turnover: BTreeMap<(GlCode, Currency), Turnover>,
+}
+
+#[derive(Debug)]
+struct Turnover {
+    gl: Arc<GlAccount>,
+    debit: i128,
+    credit: i128,
+}
+
+impl TrialBalanceFold {
+    /// `None` counts everything.
+    pub fn new<'a>(
+        accounts: impl IntoIterator<Item = (&'a Name, &'a Account)>,
+        as_of: Option<AsOf>,
+    ) -> Self {
+        let metadata = |(address, account): (&Name, &Account)| {
+            (Name::clone(address), Arc::clone(&account.metadata))
+        };
+        Self {
+            as_of,
+            accounts: accounts.into_iter().map(metadata).collect(),
+            turnover: BTreeMap::new(),
+        }
+    }
+
+    pub fn add(&mut self, transaction: &Transaction) -> Result<(), JournalError> {
+        if !counts(transaction, self.as_of) {
+            return Ok(());
+        }
+        let accounts = &self.accounts;
         for leg in
-            journal::legs(&transaction.postings, |address| metadata.get(&**address).copied())?
+            journal::legs(&transaction.postings, |address| accounts.get(address).map(|gl| &**gl))?
         {
-            let Some(gl) = metadata.get(&**leg.address).copied() else { continue };
-            let (_, debit, credit) =
-                turnover.entry((leg.code, leg.money.currency())).or_insert((gl, 0, 0));
+            let Some(gl) = accounts.get(leg.address) else { continue };
+            let turnover = self
+                .turnover
+                .entry((leg.code, leg.money.currency()))
+                .or_insert_with(|| Turnover { gl: Arc::clone(gl), debit: 0, credit: 0 });
             let sum = match leg.side {
-                Side::Debit => debit,
-                Side::Credit => credit,
+                Side::Debit => &mut turnover.debit,
+                Side::Credit => &mut turnover.credit,
             };
             *sum = sum.saturating_add(i128::from(leg.money.minor()));
         }
+        Ok(())
     }
-    let rows: Vec<Row> = turnover
-        .into_iter()
-        .map(|((code, currency), (gl, debit, credit))| Row {
-            code,
-            name: gl.name.clone(),
-            currency,
-            debit,
-            credit,
-            balance: match gl.side() {
+
+    pub fn finish(self) -> TrialBalance {
+        let row = |((code, currency), turnover): ((GlCode, Currency), Turnover)| {
+            let Turnover { gl, debit, credit } = turnover;
+            let balance = match gl.side() {
                 Side::Debit => debit.saturating_sub(credit),
                 Side::Credit => credit.saturating_sub(debit),
-            },
-        })
-        .collect();
-    let totals = totals(&rows);
-    let is_balanced = totals.iter().all(|total| total.debit == total.credit);
-    Ok(TrialBalance { rows, totals, is_balanced })
+            };
+            Row { code, name: gl.name.clone(), currency, debit, credit, balance }
+        };
+        let rows: Vec<Row> = self.turnover.into_iter().map(row).collect();
+        let totals = totals(&rows);
+        let is_balanced = totals.iter().all(|total| total.debit == total.credit);
+        TrialBalance { rows, totals, is_balanced }
+    }
 }
 
 fn counts(transaction: &Transaction, as_of: Option<AsOf>) -> bool {

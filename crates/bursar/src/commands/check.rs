@@ -11,24 +11,22 @@ use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The configuration file [default: bursar.toml, if it is there]
-    #[arg(long, value_name = "FILE", env = "BURSAR_CONFIG")]
-    config: Option<PathBuf>,
     /// Check this chart of accounts instead of the configured one
     #[arg(long, value_name = "FILE.csv")]
     chart: Option<PathBuf>,
     /// Print the documented default configuration and stop
-    #[arg(long, conflicts_with_all = ["config", "chart"])]
+    #[arg(long, conflicts_with = "chart")]
     defaults: bool,
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
         if self.defaults {
             return terminal::say(DEFAULTS.trim_end());
         }
-        let config = Config::load(self.config.as_deref())?;
+        let config = Config::load(config)?;
         let markets = config.markets()?;
+        config.default_bank_id()?;
         let names: Vec<String> =
             markets.iter().map(|market| format!("{}/{}", market.name, market.currency)).collect();
         terminal::say(&format!("configuration: ok, markets {}", names.join(" ")))?;

@@ -5,6 +5,8 @@ mod check;
 mod demo;
 mod numscript;
 
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
@@ -13,6 +15,9 @@ use crate::failure::Failure;
 #[derive(Debug, Parser)]
 #[command(name = "bursar", version, propagate_version = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
+    /// The configuration file [default: bursar.toml, if it is there]
+    #[arg(long, global = true, value_name = "FILE", env = "BURSAR_CONFIG")]
+    config: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -33,9 +38,10 @@ enum Command {
 
 impl Arguments {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        let config = self.config.as_deref();
         match self.command {
-            Command::Demo(arguments) => arguments.run(),
-            Command::Check(arguments) => arguments.run(),
+            Command::Demo(arguments) => arguments.run(config),
+            Command::Check(arguments) => arguments.run(config),
             Command::Numscript(command) => command.run(),
             Command::Bench(command) => command.run(),
         }

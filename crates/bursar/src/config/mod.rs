@@ -63,8 +63,16 @@ impl Config {
                 std::fs::read_to_string(&path).map_err(|error| Failure::reading(&path, &error))?;
             merge(&mut tree, parse(&text, &path.display().to_string())?);
         }
-        for (name, value) in std::env::vars() {
-            override_with(&mut tree, &name, &value);
+        for (name, value) in std::env::vars_os() {
+            let Some(name) = name.to_str().filter(|name| name.starts_with("BURSAR_")) else {
+                continue;
+            };
+            let Some(value) = value.to_str() else {
+                return Err(Failure::new(format!(
+                    "the variable {name} is not text. Nothing was started"
+                )));
+            };
+            override_with(&mut tree, name, value)?;
         }
         tree.try_into().map_err(|error: toml::de::Error| {
             Failure::new(format!(
@@ -79,11 +87,18 @@ impl Config {
         Some(self.ledger.chart.clone()).filter(|path| !path.as_os_str().is_empty())
     }
 
+    /// The bank of whoever does not name one.
+    pub(crate) fn default_bank_id(&self) -> Result<&str, Failure> {
+        check_identifier("default_bank_id", &self.default_bank_id)?;
+        Ok(&self.default_bank_id)
+    }
+
     /// The markets, with their amounts read in their own currencies.
     pub(crate) fn markets(&self) -> Result<Vec<Market>, Failure> {
         self.fees
             .iter()
             .map(|(name, fees)| {
+                check_identifier("the name of a market", name)?;
                 let wrong = |key: &str, error: String| {
                     Failure::new(format!(
                         "the configuration cannot be used: fees.{name}.{key}: {error}. Nothing was started"
@@ -106,6 +121,18 @@ impl Config {
     }
 }
 
+/// What becomes part of an account address.
+fn check_identifier(what: &str, value: &str) -> Result<(), Failure> {
+    let is_good = (1..=64).contains(&value.len())
+        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if is_good {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "the configuration cannot be used: {what} is `{value}`, but it must be 1 to 64 letters, digits and `_`. Nothing was started"
+    )))
+}
+
 fn parse(text: &str, name: &str) -> Result<toml::Table, Failure> {
     text.parse().map_err(|error: toml::de::Error| {
         Failure::new(format!("{name} is not TOML: {error}Nothing was started; correct the file"))
@@ -126,23 +153,27 @@ fn merge(base: &mut toml::Table, over: toml::Table) {
 
 /// `BURSAR_LEDGER__CHART=chart.csv` sets `ledger.chart`; `BURSAR_DEFAULT_BANK_ID=x` sets a key at the top. A name with
 /// `__` is always a key, so that a misspelt one is an error; other `BURSAR_` variables have meanings of their own.
-fn override_with(tree: &mut toml::Table, name: &str, value: &str) {
-    let Some(path) = name.strip_prefix("BURSAR_") else { return };
+fn override_with(tree: &mut toml::Table, name: &str, value: &str) -> Result<(), Failure> {
+    let Some(path) = name.strip_prefix("BURSAR_") else { return Ok(()) };
     let mut parts: Vec<&str> = path.split("__").collect();
-    let Some(last) = parts.pop() else { return };
+    let Some(last) = parts.pop() else { return Ok(()) };
     if parts.is_empty() && !tree.keys().any(|key| key.eq_ignore_ascii_case(last)) {
-        return;
+        return Ok(());
     }
     let mut table = tree;
     for part in parts {
         let entry = table.entry(spelling(table, part)).or_insert_with(|| toml::Table::new().into());
-        let toml::Value::Table(inner) = entry else { return };
+        let toml::Value::Table(inner) = entry else {
+            let reason = format!("the variable {name} names a key below `{part}`, which has none");
+            return Err(Failure::new(format!("{reason}. Nothing was started; correct its name")));
+        };
         table = inner;
     }
     let key = spelling(table, last);
     let is_number = matches!(table.get(&key), Some(toml::Value::Integer(_)));
     let parsed = value.parse().map(toml::Value::Integer).ok().filter(|_| is_number);
     table.insert(key, parsed.unwrap_or_else(|| toml::Value::String(value.to_owned())));
+    Ok(())
 }
 
 /// The key as the table spells it, or in lower case if it is new.

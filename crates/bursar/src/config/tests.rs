@@ -6,7 +6,7 @@ fn read(file: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
     let mut tree = parse(DEFAULTS, "defaults").map_err(|failure| failure.to_string())?;
     merge(&mut tree, parse(file, "test.toml").map_err(|failure| failure.to_string())?);
     for (name, value) in variables {
-        override_with(&mut tree, name, value);
+        override_with(&mut tree, name, value).map_err(|failure| failure.to_string())?;
     }
     tree.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
 }
@@ -52,6 +52,14 @@ fn unknown_keys_and_wrong_amounts_are_errors() {
     );
     assert!(read("[fees\n", &[]).unwrap_err().contains("test.toml is not TOML"));
     let config = read("[fees.PK]\npayin_flat = \"0.001\"\n", &[]).unwrap();
+    assert!(
+        read("", &[("BURSAR_LEDGER__CHART__X", "1")]).unwrap_err().contains("names a key below")
+    );
+    for wrong in ["payin_flat = \"-5.00\"", "vat_basis_points = 20000"] {
+        let config = read(&format!("[fees.PK]\n{wrong}\n"), &[]).unwrap();
+        assert!(config.markets().is_err(), "{wrong}");
+    }
+    assert!(read("default_bank_id = \"a:b\"\n", &[]).unwrap().default_bank_id().is_err());
     let failure = config.markets().unwrap_err().to_string();
     assert!(
         failure.contains("fees.PK.payin_flat: `0.001` has 3 decimals, but PKR has 2"),

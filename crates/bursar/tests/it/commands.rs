@@ -137,10 +137,18 @@ fn cases_are_answered_line_by_line() {
     assert_eq!((&lines[1]["id"], &lines[1]["error"]["kind"]), (&json!("b"), &json!("Parse")));
     assert_eq!(lines.len(), 2);
 
-    let file = scratch.file("broken.jsonl", &format!("{good}\n{{\"id\":\n"));
+    let odd = json!({"id": 7, "script": "", "balances": [{"account": "a", "asset": "USD", "amount": "1.5"}]});
+    let unknown = json!({"id": "u", "script": "", "featureFlags": ["magic"], "vars": null});
+    let file = scratch.file("broken.jsonl", &format!("{odd}\n{{\"id\":\n{unknown}\n{good}\n"));
     let run = bursar(&["numscript", "run", "--cases", &file]);
-    assert_eq!(run.stdout.lines().count(), 1, "what came before is answered");
-    assert!(run.refused().contains("broken.jsonl:2: "));
+    let lines: Vec<Value> =
+        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&Value> = lines.iter().map(|line| &line["error"]["kind"]).collect();
+    assert_eq!(
+        kinds,
+        [&json!("BadCase"), &json!("BadCase"), &json!("InvalidFeature"), &Value::Null]
+    );
+    assert!(run.refused().contains("broken.jsonl:1: this line and 1 more are not cases"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod movement;
 
 use std::collections::BTreeMap;
 
+use super::Mode;
 use super::ast::{Declaration, Expr, Script, Sent, Statement};
 use super::feature::{Feature, Features};
 use super::render::{Severity, Text, render};
@@ -31,10 +32,15 @@ impl Finding {
     }
 }
 
-/// Everything the checker finds, in the order of the text.
-pub fn check(script: &Script, features: Features) -> Vec<Finding> {
-    let mut checker =
-        Checker { features, variables: BTreeMap::new(), findings: Vec::new(), in_variables: true };
+/// Everything the checker finds, in the order of the text. What only compat lets through is then a warning.
+pub fn check(script: &Script, features: Features, mode: Mode) -> Vec<Finding> {
+    let mut checker = Checker {
+        features,
+        mode,
+        variables: BTreeMap::new(),
+        findings: Vec::new(),
+        in_variables: true,
+    };
     checker.header(script);
     for declaration in &script.variables {
         checker.declaration(declaration);
@@ -50,6 +56,7 @@ pub fn check(script: &Script, features: Features) -> Vec<Finding> {
 
 struct Checker {
     features: Features,
+    mode: Mode,
     variables: BTreeMap<Name, Variable>,
     findings: Vec<Finding>,
     in_variables: bool,
@@ -161,6 +168,15 @@ impl Checker {
 
     fn error(&mut self, code: &'static str, span: Span, message: String, hint: String) {
         self.findings.push(Finding { severity: Severity::Error, code, message, hint, span });
+    }
+
+    /// An error, unless the run behaves like upstream.
+    fn fault(&mut self, code: &'static str, span: Span, message: String, hint: String) {
+        let severity = match self.mode {
+            Mode::Safe => Severity::Error,
+            Mode::Compat => Severity::Warning,
+        };
+        self.findings.push(Finding { severity, code, message, hint, span });
     }
 
     fn warn(&mut self, code: &'static str, span: Span, message: String, hint: String) {

@@ -155,7 +155,7 @@ impl Checker {
                 }
                 Share::Remaining(place) => {
                     if remaining.replace(*place).is_some() {
-                        self.error(
+                        self.fault(
                             "duplicate-remaining",
                             *place,
                             "there are two `remaining` in one allotment".to_owned(),
@@ -180,6 +180,7 @@ impl Checker {
     }
 
     fn share_sum(&mut self, mut shares: Vec<portion::Share>, remaining: Option<Span>, span: Span) {
+        let has_remaining = remaining.is_some();
         let is_whole = allot(&Amount::ZERO, &shares, Mode::Safe).is_ok();
         if let Some(place) = remaining {
             if is_whole {
@@ -193,12 +194,15 @@ impl Checker {
             shares.push(portion::Share::Remaining);
         }
         if let Err(AllotError::Sum(sum)) = allot(&Amount::ZERO, &shares, Mode::Safe) {
-            self.error(
-                "allotment-sum",
-                span,
-                format!("the shares add up to {sum} instead of 1"),
-                "make the shares add up to exactly 1, or give one `remaining`".to_owned(),
-            );
+            let message = format!("the shares add up to {sum} instead of 1");
+            if has_remaining {
+                let hint = "lower a share: nothing is left for `remaining`".to_owned();
+                self.fault("allotment-sum", span, message, hint);
+            } else {
+                let hint =
+                    "make the shares add up to exactly 1, or give one `remaining`".to_owned();
+                self.error("allotment-sum", span, message, hint);
+            }
         }
     }
 }

@@ -34,10 +34,11 @@ impl<'a> Balances<'a> {
         row.amount()
     }
 
-    /// Makes every scale of an asset known that the records have for the account.
-    pub(super) fn load_scales(&mut self, account: &Name, base: &str) {
+    /// Makes every scale of an asset known that the records have for the account, and counts them.
+    pub(super) fn load_scales(&mut self, account: &Name, base: &str) -> u32 {
+        let mut count: u32 = 0;
         if &**account == "world" {
-            return;
+            return count;
         }
         for (asset, amount) in self.records.scales(account, base) {
             let key = Key { account: Name::clone(account), color: Name::from(""), asset };
@@ -45,7 +46,9 @@ impl<'a> Balances<'a> {
             if row.base.is_none() && (self.mode == Mode::Safe || row.change.is_zero()) {
                 row.base = Some(amount);
             }
+            count = count.saturating_add(1);
         }
+        count
     }
 
     /// The balance a source is measured by. Compat sees only what was loaded before the program ran.

@@ -143,8 +143,9 @@ impl Run<'_> {
         value::account(&address).map_err(|kind| kind.at(span))
     }
 
-    fn arguments(&mut self, arguments: &[Code]) -> Ran<Vec<Value>> {
-        arguments.iter().map(|argument| self.evaluate(argument)).collect()
+    /// The values of the arguments, each with its place.
+    fn arguments(&mut self, arguments: &[Code]) -> Ran<Vec<Argument>> {
+        arguments.iter().map(|argument| Ok((self.evaluate(argument)?, argument.span))).collect()
     }
 
     fn call(&mut self, function: &Name, arguments: &[Code], span: Span) -> Ran<Value> {
@@ -152,7 +153,7 @@ impl Run<'_> {
         match &**function {
             "meta" => Err(ErrorKind::InvalidNestedMeta.at(span)),
             "balance" => {
-                let (account, asset) = account_and_asset(values, arguments, span)?;
+                let (account, asset) = account_and_asset(values, span)?;
                 let balance = self.known_balance(&account, &asset);
                 if balance.is_negative() {
                     return Err(ErrorKind::NegativeBalance { account, amount: balance }.at(span));
@@ -161,19 +162,19 @@ impl Run<'_> {
             }
             "overdraft" => {
                 self.require(Feature::OverdraftFunction, span)?;
-                let (account, asset) = account_and_asset(values, arguments, span)?;
+                let (account, asset) = account_and_asset(values, span)?;
                 let amount = self.known_balance(&account, &asset).negated().floored();
                 Ok(Value::Monetary(Monetary { asset, amount }))
             }
             "get_asset" => {
                 self.require(Feature::GetAssetFunction, span)?;
-                let [monetary] = exactly(values, span)?;
-                Ok(Value::Asset(to_monetary(monetary, span)?.asset))
+                let [(monetary, place)] = exactly(values, span)?;
+                Ok(Value::Asset(to_monetary(monetary, place)?.asset))
             }
             "get_amount" => {
                 self.require(Feature::GetAmountFunction, span)?;
-                let [monetary] = exactly(values, span)?;
-                Ok(Value::Number(to_monetary(monetary, span)?.amount))
+                let [(monetary, place)] = exactly(values, span)?;
+                Ok(Value::Number(to_monetary(monetary, place)?.amount))
             }
             _ => Err(ErrorKind::UnboundFunction { name: Name::clone(function) }.at(span)),
         }
@@ -186,9 +187,10 @@ impl Run<'_> {
 
     /// The text that `meta(account, key)` finds.
     pub(super) fn metadata(&mut self, arguments: &[Code], span: Span) -> Ran<String> {
-        let [account, key] = exactly(self.arguments(arguments)?, span)?;
-        let account = to_account(account, span)?;
-        let key = to_string(key, span)?;
+        let [(account, account_place), (key, key_place)] =
+            exactly(self.arguments(arguments)?, span)?;
+        let account = to_account(account, account_place)?;
+        let key = to_string(key, key_place)?;
         match self.records.metadata(&account, &key) {
             Some(text) => Ok(text.to_owned()),
             None => Err(ErrorKind::MetadataNotFound { account, key }.at(span)),
@@ -199,15 +201,16 @@ impl Run<'_> {
         let values = self.arguments(&call.arguments)?;
         match &*call.function {
             "set_tx_meta" => {
-                let [key, value] = exactly(values, call.span)?;
-                let key = to_string(key, call.span)?;
+                let [(key, place), (value, _)] = exactly(values, call.span)?;
+                let key = to_string(key, place)?;
                 self.charge_metadata(&key, &value.to_string(), call.span)?;
                 self.tx_metadata.insert(key, value);
             }
             "set_account_meta" => {
-                let [account, key, value] = exactly(values, call.span)?;
-                let account = to_account(account, call.span)?;
-                let key = to_string(key, call.span)?;
+                let [(account, account_place), (key, key_place), (value, _)] =
+                    exactly(values, call.span)?;
+                let account = to_account(account, account_place)?;
+                let key = to_string(key, key_place)?;
                 let text = value.to_string();
                 self.charge_metadata(&key, &text, call.span)?;
                 self.accounts_metadata.entry(account).or_default().insert(key, text);
@@ -295,16 +298,18 @@ fn apply(sign: Sign, left: &Amount, right: &Amount) -> Amount {
     }
 }
 
+/// A value and the place of the expression that gave it.
+type Argument = (Value, Span);
+
 /// The arguments, if there are as many as the function takes.
-fn exactly<const N: usize>(values: Vec<Value>, span: Span) -> Ran<[Value; N]> {
+fn exactly<const N: usize>(values: Vec<Argument>, span: Span) -> Ran<[Argument; N]> {
     let given = values.len();
     values.try_into().map_err(|_| ErrorKind::BadArity { expected: N, given }.at(span))
 }
 
-fn account_and_asset(values: Vec<Value>, arguments: &[Code], span: Span) -> Ran<(Name, Name)> {
-    let [account, asset] = exactly(values, span)?;
-    let place = |index: usize| arguments.get(index).map_or(span, |argument| argument.span);
-    Ok((to_account(account, place(0))?, to_asset(asset, place(1))?))
+fn account_and_asset(values: Vec<Argument>, span: Span) -> Ran<(Name, Name)> {
+    let [(account, account_place), (asset, asset_place)] = exactly(values, span)?;
+    Ok((to_account(account, account_place)?, to_asset(asset, asset_place)?))
 }
 
 fn to_account(value: Value, span: Span) -> Ran<Name> {

@@ -21,7 +21,7 @@ impl Run<'_> {
                 (Some(origin), _) => self.origin(variable, origin)?,
                 (None, Inputs::Text(texts)) => {
                     let text = texts.get(&*variable.name).ok_or_else(|| missing(variable))?;
-                    parse_as(variable, text)?
+                    self.parse_as(variable, text)?
                 }
                 (None, Inputs::Values(_)) => given.next().ok_or_else(|| missing(variable))?.clone(),
             };
@@ -31,12 +31,25 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Reading a text, and keeping what it says, costs by its length.
+    fn parse_as(&mut self, variable: &Variable, text: &str) -> Ran<Value> {
+        let steps = u32::try_from(text.len() >> 3).unwrap_or(u32::MAX);
+        self.spend(steps, variable.name_span)?;
+        match &variable.kind {
+            Ok(kind) => kind.parse(text).map_err(|error| error.at(variable.name_span)),
+            Err(unknown) => {
+                let name = Name::clone(unknown);
+                Err(ErrorKind::InvalidType { name }.at(variable.kind_span))
+            }
+        }
+    }
+
     /// The value behind `=`. A plain `meta(…)` is read as the declared type; any other value keeps its own.
     fn origin(&mut self, variable: &Variable, origin: &Code) -> Ran<Value> {
         match &origin.op {
             Op::Call(function, arguments) if &**function == "meta" => {
                 let text = self.metadata(arguments, origin.span)?;
-                parse_as(variable, &text)
+                self.parse_as(variable, &text)
             }
             Op::Call(..) => self.evaluate(origin),
             Op::Constant(_)
@@ -100,8 +113,8 @@ impl Run<'_> {
             SourceKind::Scaling { account, .. } => {
                 let account = self.account(account)?;
                 let asset = Name::clone(&self.asset);
-                self.balances.load_scales(&account, asset_base(&asset));
-                Ok(())
+                let rows = self.balances.load_scales(&account, asset_base(&asset));
+                self.spend(rows, source.span)
             }
             SourceKind::List(sources) | SourceKind::OneOf(sources) => {
                 sources.iter().try_for_each(|source| self.prepare_source(source))
@@ -116,13 +129,4 @@ impl Run<'_> {
 
 fn missing(variable: &Variable) -> Box<super::Error> {
     ErrorKind::MissingVariable { name: Name::clone(&variable.name) }.at(variable.name_span)
-}
-
-fn parse_as(variable: &Variable, text: &str) -> Ran<Value> {
-    match &variable.kind {
-        Ok(kind) => kind.parse(text).map_err(|error| error.at(variable.name_span)),
-        Err(unknown) => {
-            Err(ErrorKind::InvalidType { name: Name::clone(unknown) }.at(variable.kind_span))
-        }
-    }
 }

@@ -53,7 +53,8 @@ impl Run<'_> {
     ) -> Ran<Vec<Converted>> {
         let base = Name::from(asset_base(&self.asset));
         let here = scale(&self.asset, span)?;
-        self.balances.load_scales(account, &base);
+        let loaded = self.balances.load_scales(account, &base);
+        self.spend(loaded, span)?;
         let mut rows: Vec<(u32, Name, Amount)> = Vec::new();
         let mut held = Amount::ZERO;
         let mut seen = 0_u32;
@@ -74,7 +75,8 @@ impl Run<'_> {
             if needed.as_ref().is_some_and(|needed| needed.is_zero() || needed.is_negative()) {
                 break;
             }
-            if self.program.mode == Mode::Safe && balance.is_negative() {
+            let is_ignored = self.program.mode == Mode::Safe && balance.is_negative();
+            if is_ignored || balance.is_zero() {
                 continue;
             }
             let factor = Factor::between(here, there, span)?;

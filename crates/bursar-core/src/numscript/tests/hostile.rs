@@ -9,7 +9,7 @@ use super::{Features, Mode, World, send};
 fn survive(world: &World, script: &str) -> String {
     for mode in [Mode::Safe, Mode::Compat] {
         if let Ok(parsed) = parse(script, mode) {
-            check(&parsed, Features::ALL);
+            check(&parsed, Features::ALL, Mode::Safe);
         }
     }
     world.clone().mode(Mode::Compat).run(script);

@@ -237,7 +237,7 @@ fn findings(scripts: &[&str], features: Features) -> (String, BTreeSet<&'static 
     let mut text = String::new();
     let mut codes = BTreeSet::new();
     for script in scripts {
-        let findings = check(&parse(script, Mode::Safe).unwrap(), features);
+        let findings = check(&parse(script, Mode::Safe).unwrap(), features, Mode::Safe);
         assert!(!findings.is_empty(), "{script}");
         for finding in findings {
             codes.insert(finding.code);
@@ -294,5 +294,5 @@ fn a_sound_program_has_no_findings() {
         send $m ( source = { @a @b allowing overdraft up to [USD/2 5] @world } destination = { 1/3 to $to remaining kept } )
         save [USD/2 *] from @a
         set_tx_meta(\"k\", $m)";
-    assert_eq!(check(&parse(script, Mode::Safe).unwrap(), Features::NONE), []);
+    assert_eq!(check(&parse(script, Mode::Safe).unwrap(), Features::NONE, Mode::Safe), []);
 }

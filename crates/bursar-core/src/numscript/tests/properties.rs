@@ -102,7 +102,7 @@ proptest! {
     #[test]
     fn a_checked_program_has_no_static_error(program in program()) {
         let script = parse(&program.to_string(), Mode::Safe).unwrap();
-        let findings = check(&script, Features::ALL);
+        let findings = check(&script, Features::ALL, Mode::Safe);
         let surprising = findings.iter().find(|finding| {
             !matches!(
                 finding.code,
@@ -165,7 +165,7 @@ fn exercise(text: &str) -> bool {
             .given("p", "1/3");
         if let Ok(script) = parse(text, mode) {
             parses = true;
-            for finding in check(&script, Features::NONE) {
+            for finding in check(&script, Features::NONE, Mode::Safe) {
                 finding.render(text, "a.num");
             }
         }

@@ -119,6 +119,29 @@ fn a_chart_may_keep_several_currencies_at_one_address() {
 }
 
 #[test]
+fn a_chart_must_keep_owners_apart() {
+    let chart = BUNDLED.chart.replace(":{merchantId}", "");
+    let error = Rulebook::with_chart(&chart).unwrap_err().to_string();
+    assert!(error.contains("must contain {merchantId}"), "{error}");
+}
+
+#[test]
+fn a_conversion_needs_two_currencies() {
+    let rulebook = bundled();
+    let pairs = [
+        ("merchantId", "m1"),
+        ("sellCurrency", "PKR"),
+        ("buyCurrency", "PKR"),
+        ("sell", "1"),
+        ("buy", "1000000"),
+        ("margin", "0"),
+    ];
+    let rejection =
+        rulebook.rule("FX_CONVERSION").unwrap().bind("x", &variables(&pairs), None).unwrap_err();
+    assert_eq!(rejection.code(), "same_currency");
+}
+
+#[test]
 fn each_kind_of_drift_is_named() {
     let pruned: Vec<_> = BUNDLED.templates.iter().copied().skip(1).collect();
     let foreign: Vec<_> = BUNDLED.templates.iter().copied().chain([("GIFT", "")]).collect();
@@ -140,7 +163,19 @@ fn each_kind_of_drift_is_named() {
     let without_address = BUNDLED.chart.replace("revenue:adjustment:{currency}", "");
     let wrong_side =
         BUNDLED.chart.replace("2100,VAT payable,liability,credit", "2100,VAT payable,asset,debit");
-    let both_ways = format!("{}PAYOUT_RESERVE,2010,2004,fee,currency,\n", BUNDLED.mappings);
+    let both_ways = format!("{}PAYOUT_RESERVE,2010,2004,fee,currency,,ends\n", BUNDLED.mappings);
+    let no_holds = BUNDLED.chart.replace(",hold\n", ",merchant\n");
+    let greedy = with_refund(
+        "vars { account $gl_2004 account $gl_1000 monetary $amount }
+         send $amount (source = { $gl_2004 $gl_1000 } destination = @world)
+         send $amount (source = $gl_1000 destination = @world)",
+    );
+    let chatty = with_refund(
+        "vars { account $gl_2004 account $gl_1000 monetary $amount }
+         send $amount (source = $gl_2004 destination = @world)
+         send $amount (source = $gl_1000 destination = @world)
+         set_tx_meta(\"why\", \"because\")",
+    );
     let report: Vec<String> = [
         ("template missing", Sources { templates: &pruned, ..BUNDLED }),
         ("mapping missing", Sources { templates: &foreign, ..BUNDLED }),
@@ -153,6 +188,9 @@ fn each_kind_of_drift_is_named() {
         ("address missing", Sources { chart: &without_address, ..BUNDLED }),
         ("side changed", Sources { chart: &wrong_side, ..BUNDLED }),
         ("a hold opened and ended", Sources { mappings: &both_ways, ..BUNDLED }),
+        ("a chart without holds", Sources { chart: &no_holds, ..BUNDLED }),
+        ("a second source", Sources { templates: &greedy, ..BUNDLED }),
+        ("something else than sends", Sources { templates: &chatty, ..BUNDLED }),
     ]
     .into_iter()
     .map(|(what, sources)| {
@@ -198,6 +236,7 @@ fn bad_events_are_refused_with_a_remedy() {
         ("PAYIN_COLLECTION", "", variables(&good)),
         ("PAYIN_COLLECTION", &long, variables(&good)),
         ("PAYIN_COLLECTION", "a\nb", variables(&good)),
+        ("PAYIN_COLLECTION", "a\u{202e}b", variables(&good)),
     ]
     .into_iter()
     .map(|(event, reference, variables)| {

@@ -10,7 +10,7 @@ use bursar_core::journal::{Posting, WORLD};
 use bursar_core::ledger::{Admission, Ledger};
 use bursar_core::money::{Currency, Money};
 use bursar_core::numscript::{Features, Inputs, Mode, Name, Program, Snapshot};
-use bursar_core::rulebook::{Bound, Rule, Rulebook};
+use bursar_core::rulebook::{Bound, Rule};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -42,7 +42,7 @@ impl Arguments {
         let raw = raw(duration, &payins)?;
         let template = template(duration, &bound)?;
         let naive = naive(duration, rule, &payins)?;
-        let post = post(duration, &rulebook, rule, &payins)?;
+        let post = post(duration, rule, &payins)?;
         let rows = [
             ("raw: the same postings, by hand in Rust", raw),
             ("template: compiled once, run", template),
@@ -170,12 +170,7 @@ fn naive(duration: Duration, rule: &Rule, payins: &Payins) -> Result<u128, Failu
     })
 }
 
-fn post(
-    duration: Duration,
-    rulebook: &Rulebook,
-    rule: &Rule,
-    payins: &Payins,
-) -> Result<u128, Failure> {
+fn post(duration: Duration, rule: &Rule, payins: &Payins) -> Result<u128, Failure> {
     let now = Timestamp::UNIX_EPOCH;
     let mut ledger = Ledger::default();
     let mut posted: u64 = 0;
@@ -190,7 +185,7 @@ fn post(
         let admission = Admission { now, seed: Seed::from(count) };
         let outcome = rule
             .bind(&format!("r{count}"), variables, None)
-            .and_then(|bound| ledger.post_bound(rulebook, &bound, &admission));
+            .and_then(|bound| ledger.post_bound(&bound, &admission));
         black_box(outcome.map_err(|rejection| Failure::new(rejection.to_string()))?);
         Ok(())
     })

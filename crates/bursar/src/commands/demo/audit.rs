@@ -1,18 +1,22 @@
 //! An independent look at the day: the bank's own books, and the promises of the ledger recomputed from its postings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::chart::GlCode;
 use bursar_core::journal::WORLD;
 use bursar_core::ledger::{HoldState, Ledger};
 use bursar_core::money::{Currency, Money, decimal};
+use bursar_core::numscript::Name;
 use bursar_core::rulebook::Rulebook;
 use bursar_core::views::TrialBalance;
 
 /// What the bank's statement would say. It never looks at the ledger.
 #[derive(Debug, Default)]
 pub(super) struct World {
-    cash: BTreeMap<(String, Currency), i128>,
+    /// By the address that the chart gives the bank's account.
+    cash: BTreeMap<(Name, Currency), i128>,
+    /// Accounts of merchants that a customer has disputed with: they may owe us.
+    disputed: BTreeSet<Name>,
 }
 
 /// A promise, and how it was broken if it was.
@@ -23,16 +27,20 @@ pub(super) struct Finding {
 }
 
 impl World {
-    pub(super) fn received(&mut self, bank: &str, money: Money) {
+    pub(super) fn received(&mut self, bank: &Name, money: Money) {
         self.change(bank, money.currency(), i128::from(money.minor()));
     }
 
-    pub(super) fn paid(&mut self, bank: &str, money: Money) {
+    pub(super) fn paid(&mut self, bank: &Name, money: Money) {
         self.change(bank, money.currency(), i128::from(money.minor()).saturating_neg());
     }
 
-    fn change(&mut self, bank: &str, currency: Currency, minor: i128) {
-        let cash = self.cash.entry((bank.to_owned(), currency)).or_default();
+    pub(super) fn disputed(&mut self, account: Name) {
+        self.disputed.insert(account);
+    }
+
+    fn change(&mut self, bank: &Name, currency: Currency, minor: i128) {
+        let cash = self.cash.entry((Name::clone(bank), currency)).or_default();
         *cash = cash.saturating_add(minor);
     }
 }
@@ -59,7 +67,7 @@ pub(super) fn check(
         },
         Finding {
             promise: "only merchants in dispute are below zero",
-            failures: overdrawn(ledger),
+            failures: overdrawn(ledger, world),
         },
     ]
 }
@@ -82,7 +90,7 @@ fn wrong_cash(ledger: &Ledger, world: &World) -> Vec<String> {
         .cash
         .iter()
         .filter_map(|((bank, currency), statement)| {
-            let booked = ledger.balance(&format!("assets:bank:{bank}:{currency}"), *currency);
+            let booked = ledger.balance(bank, *currency);
             (i128::from(booked.minor()) != *statement).then(|| {
                 format!(
                     "{bank}: booked {booked} {currency}, statement {}",
@@ -134,10 +142,12 @@ fn wrong_holds(rulebook: &Rulebook, ledger: &Ledger) -> Vec<String> {
         .collect()
 }
 
-fn overdrawn(ledger: &Ledger) -> Vec<String> {
+fn overdrawn(ledger: &Ledger, world: &World) -> Vec<String> {
     ledger
         .accounts()
-        .filter(|(_, account)| account.balance.is_negative() && account.metadata.view != "merchant")
+        .filter(|(address, account)| {
+            account.balance.is_negative() && !world.disputed.contains(*address)
+        })
         .map(|(address, account)| format!("{address}: {}", account.balance))
         .collect()
 }

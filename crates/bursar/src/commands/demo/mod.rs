@@ -2,11 +2,14 @@
 
 mod audit;
 mod day;
+mod desk;
 mod dice;
+
+use std::path::Path;
 
 use bursar_core::ledger::{HoldState, Ledger};
 use bursar_core::money::{Currency, decimal};
-use bursar_core::views::{TrialBalance, trial_balance};
+use bursar_core::views::{TrialBalance, TrialBalanceFold};
 use clap::Args;
 
 use super::check::load_rulebook;
@@ -14,6 +17,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::terminal;
 use day::Day;
+use desk::{Desk, Tally};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -26,18 +30,16 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let config = Config::load(None)?;
+    pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
+        let config = Config::load(config)?;
         let rulebook = load_rulebook(config.chart_path().as_deref())?;
-        let mut day = Day::new(&rulebook, config.markets()?, &config.default_bank_id, self.seed);
+        let mut day = Day::new(&rulebook, config.markets()?, config.default_bank_id()?, self.seed);
         let progress = terminal::progress(self.payouts, "payouts");
         day.run(self.payouts, &progress)?;
         progress.finish_and_clear();
 
-        let Day { ledger, world, tally, .. } = day;
-        let trial = trial_balance(&ledger, None).map_err(|error| {
-            Failure::new(format!("the books cannot be read: {error}. Stop and look"))
-        })?;
+        let Desk { ledger, world, tally, .. } = day.desk;
+        let trial = trial_balance(&ledger)?;
         report(&trial, &tally, &ledger, self.seed)?;
         let findings = audit::check(&rulebook, &ledger, &trial, &world);
         for finding in &findings {
@@ -59,20 +61,28 @@ impl Arguments {
     }
 }
 
-fn report(
-    trial: &TrialBalance,
-    tally: &day::Tally,
-    ledger: &Ledger,
-    seed: u64,
-) -> Result<(), Failure> {
-    terminal::say(&format!("A day in five markets (seed {seed}), in memory\n"))?;
+fn trial_balance(ledger: &Ledger) -> Result<TrialBalance, Failure> {
+    let mut fold = TrialBalanceFold::new(ledger.accounts(), None);
+    for transaction in ledger.transactions() {
+        fold.add(transaction).map_err(|error| {
+            Failure::new(format!("{} is not double entry: {error}. Stop and look", transaction.id))
+        })?;
+    }
+    Ok(fold.finish())
+}
+
+fn report(trial: &TrialBalance, tally: &Tally, ledger: &Ledger, seed: u64) -> Result<(), Failure> {
+    terminal::say(&format!(
+        "A day in {} currencies (seed {seed}), in memory\n",
+        trial.totals.len()
+    ))?;
     let rows = tally
         .rows()
         .map(|(event, count)| {
             vec![
                 event.to_owned(),
                 count.posted.to_string(),
-                count.replayed.to_string(),
+                count.repeated.to_string(),
                 count.refused.to_string(),
             ]
         })

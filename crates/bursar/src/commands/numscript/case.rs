@@ -4,22 +4,25 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use bursar_core::numscript::amount::Amount;
-use bursar_core::numscript::{Error, Feature, Features, Inputs, Mode, Outcome, Program, Snapshot};
+use bursar_core::numscript::{
+    Error, ErrorKind, Feature, Features, Inputs, Mode, Outcome, Program, Snapshot,
+};
 use serde::{Deserialize, Serialize};
 
 /// One line of a case file. What it expects is not read here.
 #[derive(Debug, Deserialize)]
 pub(super) struct Case {
-    pub(super) id: String,
+    #[serde(default)]
+    pub(super) id: serde_json::Value,
     pub(super) script: String,
     #[serde(default, rename = "featureFlags")]
-    pub(super) feature_flags: Vec<String>,
+    pub(super) feature_flags: Option<Vec<String>>,
     #[serde(default)]
-    pub(super) vars: Variables,
+    pub(super) vars: Option<Variables>,
     #[serde(default)]
-    pub(super) balances: Balances,
+    pub(super) balances: Option<Balances>,
     #[serde(default)]
-    pub(super) metadata: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) metadata: Option<BTreeMap<String, BTreeMap<String, String>>>,
 }
 
 /// Variables by name.
@@ -102,7 +105,7 @@ impl fmt::Display for Text {
 pub(super) enum Answer {
     Done {
         #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<String>,
+        id: Option<serde_json::Value>,
         postings: Vec<PostingAnswer>,
         #[serde(rename = "txMetadata")]
         tx_metadata: BTreeMap<String, String>,
@@ -111,7 +114,7 @@ pub(super) enum Answer {
     },
     Failed {
         #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<String>,
+        id: Option<serde_json::Value>,
         error: ErrorAnswer,
     },
 }
@@ -133,18 +136,30 @@ pub(super) struct ErrorAnswer {
 }
 
 impl Case {
-    pub(super) fn run(self, mode: Mode) -> Result<Answer, String> {
-        let features = features(&self.feature_flags)?;
-        let snapshot = snapshot(self.balances, &self.metadata)?;
-        let vars = self.vars.into_texts();
+    pub(super) fn run(self, features: Features, mode: Mode) -> Answer {
+        let id = Some(self.id);
+        let flags = self.feature_flags.unwrap_or_default();
+        let features = match parse_features(&flags) {
+            Ok(named) => features.union(named),
+            Err(kind) => return Answer::failed(id, kind.name(), kind.to_string()),
+        };
+        let metadata = self.metadata.unwrap_or_default();
+        let snapshot = match snapshot(self.balances.unwrap_or_default(), &metadata) {
+            Ok(snapshot) => snapshot,
+            Err(reason) => return Answer::failed(id, BAD_CASE, reason),
+        };
+        let vars = self.vars.unwrap_or_default().into_texts();
         let outcome = Program::new(&self.script, features, mode)
             .and_then(|program| program.run(&Inputs::Text(&vars), &snapshot));
-        Ok(Answer::new(Some(self.id), outcome))
+        Answer::new(id, outcome)
     }
 }
 
+/// The kind of a case that could not be tried; every other kind is about its program.
+pub(super) const BAD_CASE: &str = "BadCase";
+
 impl Answer {
-    pub(super) fn new(id: Option<String>, outcome: Result<Outcome, Box<Error>>) -> Self {
+    pub(super) fn new(id: Option<serde_json::Value>, outcome: Result<Outcome, Box<Error>>) -> Self {
         match outcome {
             Ok(outcome) => Self::Done {
                 id,
@@ -164,11 +179,20 @@ impl Answer {
                     })
                     .collect(),
             },
-            Err(error) => Self::Failed {
-                id,
-                error: ErrorAnswer { kind: error.kind.name(), message: error.to_string() },
-            },
+            Err(error) => Self::failed(id, error.kind.name(), error.to_string()),
         }
+    }
+
+    pub(super) fn failed(
+        id: Option<serde_json::Value>,
+        kind: &'static str,
+        message: String,
+    ) -> Self {
+        Self::Failed { id, error: ErrorAnswer { kind, message } }
+    }
+
+    pub(super) fn is_bad_case(&self) -> bool {
+        matches!(self, Self::Failed { error, .. } if error.kind == BAD_CASE)
     }
 }
 
@@ -203,9 +227,11 @@ pub(super) fn snapshot(
     Ok(snapshot)
 }
 
-fn features(names: &[String]) -> Result<Features, String> {
+fn parse_features(names: &[String]) -> Result<Features, ErrorKind> {
     names
         .iter()
-        .map(|name| Feature::from_name(name).ok_or_else(|| format!("there is no feature `{name}`")))
+        .map(|name| {
+            Feature::from_name(name).ok_or_else(|| ErrorKind::InvalidFeature { name: name.clone() })
+        })
         .collect()
 }

@@ -8,6 +8,9 @@ use super::run::read;
 use crate::failure::Failure;
 use crate::terminal::{self, to_json};
 
+/// More would only scroll the first ones away.
+const SHOWN_MAX: usize = 100;
+
 #[derive(Debug, Serialize)]
 struct FindingAnswer {
     severity: &'static str,
@@ -23,7 +26,7 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let path = arguments.script.display().to_string();
     let script = parse(&source, arguments.language.mode())
         .map_err(|error| Failure::Rendered(error.render(&source, &path)))?;
-    let findings = check(&script, arguments.language.features());
+    let findings = check(&script, arguments.language.features(), arguments.language.mode());
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     if arguments.json {
         let answers: Vec<FindingAnswer> = findings
@@ -42,8 +45,14 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
             .collect();
         terminal::say(&to_json(&answers)?)?;
     } else {
-        for finding in &findings {
+        for finding in findings.iter().take(SHOWN_MAX) {
             terminal::say(&format!("{}\n", finding.render(&source, &path)))?;
+        }
+        if findings.len() > SHOWN_MAX {
+            let more = findings.len().saturating_sub(SHOWN_MAX);
+            terminal::say(&format!(
+                "{more} more are not shown: correct these first, or use --json\n"
+            ))?;
         }
         let warnings = findings.len().saturating_sub(errors);
         terminal::say(&format!("{path}: {errors} errors, {warnings} warnings"))?;

@@ -47,7 +47,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     metadata: Option<PathBuf>,
     /// Run every case of a JSON Lines file instead, and print one JSON line each
-    #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["script", "vars", "balances", "metadata"])]
+    #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["script", "vars", "balances", "metadata", "json"])]
     cases: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
@@ -81,7 +81,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self {
             Self::Run(arguments) => match (&arguments.cases, &arguments.script) {
-                (Some(path), _) => cases::run(path, arguments.language.mode()),
+                (Some(path), _) => cases::run(path, &arguments.language),
                 (None, Some(script)) => run::run(script, &arguments),
                 (None, None) => Err(Failure::new("name a program, or a file with --cases")),
             },

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::RunArguments;
 use super::case::{Answer, Balances, Variables, snapshot};
 use crate::failure::Failure;
-use crate::terminal::{self, to_json};
+use crate::terminal::{self, printable, to_json};
 
 pub(super) fn run(path: &Path, arguments: &RunArguments) -> Result<(), Failure> {
     let source = read(path)?;
@@ -48,11 +48,11 @@ fn show(answer: &Answer) -> Result<(), Failure> {
     let header = ["source", "destination", "colour", "asset", "amount"];
     terminal::say(&terminal::table(&header, 4, rows).to_string())?;
     for (key, value) in tx_metadata {
-        terminal::say(&format!("transaction: {key} = {value}"))?;
+        terminal::say(&printable(&format!("transaction: {key} = {value}")))?;
     }
     for (account, entries) in accounts_metadata {
         for (key, value) in entries {
-            terminal::say(&format!("@{account}: {key} = {value}"))?;
+            terminal::say(&printable(&format!("@{account}: {key} = {value}")))?;
         }
     }
     Ok(())

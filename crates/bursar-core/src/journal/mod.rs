@@ -3,6 +3,9 @@
 //! Every account shows a positive balance on its normal side; `@world` is the bridge between the two sides. Money
 //! into a debit-normal account is a debit, out of it a credit; for a credit-normal account it is the reverse.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use crate::chart::{GlAccount, GlCode, Side};

@@ -1,0 +1,20 @@
+//! What can go wrong between a turn and its books. Each variant is what the caller does about it.
+
+/// The turn was not saved, unless it says so.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else was faster: run the turn again from the beginning.
+    #[error("another writer changed the same records: nothing was saved. The turn is run again")]
+    Conflict,
+    /// The store cannot be used now: try again later.
+    #[error("the store is not available: {0}. Nothing was saved; put that right and try again")]
+    Unavailable(String),
+    /// The commit was sent and its fate is not known: look it up before answering anybody.
+    #[error(
+        "the connection was lost while a commit was under way: {0}. Look the commit up before trying again"
+    )]
+    Unknown(String),
+    /// The store holds what it should not hold: stop.
+    #[error("the store cannot be trusted: {0}. Nothing was saved; stop and restore from a backup")]
+    Corrupt(String),
+}

@@ -1,0 +1,121 @@
+//! The records that a plan asks for, by cached statements.
+
+use bursar_core::ids::TransactionId;
+use bursar_core::journal::Posting;
+use bursar_core::ledger::Transaction;
+use bursar_core::money::Money;
+use bursar_core::numscript::Name;
+use bursar_core::plan::ReadPlan;
+use bursar_core::records::{KnownReference, ReadSet};
+use rusqlite::{Connection, Row, params};
+use uuid::Uuid;
+
+use super::classify;
+use super::row::{self, ChartLines, get, parse};
+use crate::StoreError;
+
+pub(super) fn load(
+    connection: &Connection,
+    lines: &ChartLines,
+    plan: &ReadPlan,
+) -> Result<ReadSet, StoreError> {
+    let mut records = ReadSet { time: last_time(connection)?, ..ReadSet::default() };
+    let sql = "SELECT balance, currency, line FROM accounts WHERE address = ?1 AND currency = ?2";
+    for (address, currency) in &plan.accounts {
+        let found = one(connection, sql, params![&**address, currency.code()], |row| {
+            row::account(row, 0, lines)
+        })?;
+        records.accounts.extend(found.map(|account| (Name::clone(address), account)));
+    }
+    let sql = "SELECT id, request_hash FROM transactions WHERE event = ?1 AND reference = ?2";
+    for (event, reference) in &plan.references {
+        let found = one(connection, sql, params![&**event, reference], |row| {
+            Ok((transaction_id(get(row, 0)?), get(row, 1)?))
+        })?;
+        records.references.extend(found.map(|(id, request_hash)| KnownReference {
+            event: Name::clone(event),
+            reference: reference.clone(),
+            id,
+            request_hash,
+        }));
+    }
+    let sql = "SELECT account, currency, amount, epoch, ended_by FROM holds WHERE gl = ?1 AND reference = ?2";
+    for key in &plan.holds {
+        let code = key.code.to_string();
+        let found = one(connection, sql, params![code, key.reference], |row| row::hold(row, 0))?;
+        records.holds.extend(found.map(|hold| (key.clone(), hold)));
+    }
+    for id in &plan.transactions {
+        records.transactions.extend(transaction(connection, *id)?);
+    }
+    Ok(records)
+}
+
+fn last_time(connection: &Connection) -> Result<Option<jiff::Timestamp>, StoreError> {
+    let found = one(connection, "SELECT time FROM head", [], |row| get::<Option<i64>>(row, 0))?;
+    found.flatten().map(row::time).transpose()
+}
+
+fn transaction(
+    connection: &Connection,
+    id: TransactionId,
+) -> Result<Option<Transaction>, StoreError> {
+    let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts,
+                      c.time, t.seq, t.n
+               FROM transactions t JOIN commits c ON c.seq = t.seq WHERE t.id = ?1";
+    let uuid = id.uuid();
+    let found = one(connection, sql, params![uuid.as_bytes().as_slice()], |row| {
+        Ok((header(row)?, get::<i64>(row, 8)?, get::<i64>(row, 9)?))
+    })?;
+    let Some((mut transaction, seq, n)) = found else { return Ok(None) };
+    let sql = "SELECT source, destination, currency, amount FROM postings WHERE seq = ?1 AND tx = ?2 ORDER BY n";
+    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+    let mut rows = statement.query(params![seq, n]).map_err(|error| classify(&error))?;
+    while let Some(row) = rows.next().map_err(|error| classify(&error))? {
+        transaction.postings.push(posting(row, 0)?);
+    }
+    Ok(Some(transaction))
+}
+
+/// A transaction without its postings, from `id … reverts, time`.
+pub(super) fn header(row: &Row<'_>) -> Result<Transaction, StoreError> {
+    let reverts: Option<[u8; 16]> = get(row, 6)?;
+    Ok(Transaction {
+        id: transaction_id(get(row, 0)?),
+        event: get::<String>(row, 1)?.into(),
+        reference: get(row, 2)?,
+        request_hash: get(row, 3)?,
+        rulebook_hash: get(row, 4)?,
+        effective_at: row::time(get(row, 5)?)?,
+        inserted_at: row::time(get(row, 7)?)?,
+        reverts: reverts.map(transaction_id),
+        postings: Vec::new(),
+    })
+}
+
+/// `source, destination, currency, amount` from a column on.
+pub(super) fn posting(row: &Row<'_>, first: usize) -> Result<Posting, StoreError> {
+    let at = |offset: usize| first.saturating_add(offset);
+    let currency = parse(&get::<String>(row, at(2))?, "a currency")?;
+    Ok(Posting {
+        source: get::<String>(row, at(0))?.into(),
+        destination: get::<String>(row, at(1))?.into(),
+        money: Money::from_minor(get(row, at(3))?, currency),
+    })
+}
+
+fn transaction_id(bytes: [u8; 16]) -> TransactionId {
+    TransactionId::from_uuid(Uuid::from_bytes(bytes))
+}
+
+/// The first row, if there is one.
+fn one<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl rusqlite::Params,
+    read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+    let mut rows = statement.query(values).map_err(|error| classify(&error))?;
+    rows.next().map_err(|error| classify(&error))?.map(read).transpose()
+}

@@ -1,0 +1,142 @@
+//! The books in one SQLite file: one writer, every commit synced to disk before it is answered.
+
+mod load;
+mod query;
+mod row;
+mod save;
+
+use std::fs::{self, File, TryLockError};
+use std::path::Path;
+
+use bursar_core::commit::Commit;
+use bursar_core::ids::CommitId;
+use bursar_core::plan::ReadPlan;
+use bursar_core::records::ReadSet;
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+
+use crate::{Store, StoreError, Turn};
+use row::ChartLines;
+
+mod embedded {
+    //! The schema, step by step.
+    refinery::embed_migrations!("migrations/sqlite");
+}
+
+/// The name of the database inside the data directory.
+const FILE: &str = "bursar.sqlite";
+/// Held for as long as a process uses the data directory.
+const LOCK: &str = "bursar.lock";
+
+#[derive(Debug)]
+pub struct Sqlite {
+    connection: Connection,
+    lines: ChartLines,
+    /// Released when the store is dropped, or when the process dies.
+    _lock: File,
+}
+
+#[derive(Debug)]
+pub struct SqliteTurn<'s> {
+    transaction: Transaction<'s>,
+    lines: &'s mut ChartLines,
+}
+
+impl Sqlite {
+    /// Opens the books in a data directory and brings the schema up to date. Makes both if they are not there.
+    pub fn open(directory: &Path) -> Result<Self, StoreError> {
+        let failed = |what: &str, error: std::io::Error| {
+            StoreError::Unavailable(format!("cannot {what} {}: {error}", directory.display()))
+        };
+        fs::create_dir_all(directory).map_err(|error| failed("make the directory", error))?;
+        let lock = File::create(directory.join(LOCK)).map_err(|error| failed("write in", error))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                StoreError::Unavailable(format!("another process uses {}", directory.display()))
+            }
+            TryLockError::Error(error) => failed("lock", error),
+        })?;
+        let mut connection =
+            Connection::open(directory.join(FILE)).map_err(|error| classify(&error))?;
+        configure(&connection).map_err(|error| classify(&error))?;
+        embedded::migrations::runner()
+            .run(&mut connection)
+            .map_err(|error| migration_error(&error))?;
+        let lines = ChartLines::read(&connection)?;
+        Ok(Self { connection, lines, _lock: lock })
+    }
+}
+
+impl Store for Sqlite {
+    type Turn<'s> = SqliteTurn<'s>;
+
+    async fn begin(&mut self) -> Result<SqliteTurn<'_>, StoreError> {
+        let behavior = TransactionBehavior::Immediate;
+        let transaction = self
+            .connection
+            .transaction_with_behavior(behavior)
+            .map_err(|error| classify(&error))?;
+        Ok(SqliteTurn { transaction, lines: &mut self.lines })
+    }
+
+    async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT 1 FROM commits WHERE id = ?1")
+            .map_err(|error| classify(&error))?;
+        statement.exists([id.uuid().as_bytes().as_slice()]).map_err(|error| classify(&error))
+    }
+}
+
+impl Turn for SqliteTurn<'_> {
+    async fn load(&mut self, plan: &ReadPlan) -> Result<ReadSet, StoreError> {
+        load::load(&self.transaction, self.lines, plan)
+    }
+
+    async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
+        let new_lines = save::save(&self.transaction, self.lines, id, commit)?;
+        self.transaction.commit().map_err(|error| classify(&error))?;
+        // Only now: numbers of a turn that was rolled back are given out again.
+        self.lines.remember(new_lines);
+        Ok(())
+    }
+}
+
+/// Write-ahead log, synced at every commit: what was answered survives a power cut.
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "cache_size", -262_144)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 16_000)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+/// What the caller does about an error of SQLite.
+fn classify(error: &rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation) => StoreError::Conflict,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Corrupt(format!("the database file is damaged: {error}"))
+        }
+        _ => StoreError::Unavailable(error.to_string()),
+    }
+}
+
+fn migration_error(error: &refinery::Error) -> StoreError {
+    use refinery::error::Kind;
+    match error.kind() {
+        Kind::DivergentVersion(..) | Kind::MissingVersion(..) => StoreError::Corrupt(format!(
+            "its schema is not the one of this version of Bursar: {error}"
+        )),
+        Kind::InvalidName
+        | Kind::InvalidVersion
+        | Kind::RepeatedVersion(_)
+        | Kind::InvalidMigrationPath(..)
+        | Kind::ConfigError(_)
+        | Kind::Connection(..)
+        | Kind::InvalidMigrationFile(..) => {
+            StoreError::Unavailable(format!("the schema cannot be brought up to date: {error}"))
+        }
+    }
+}

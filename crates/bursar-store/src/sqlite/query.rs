@@ -1,0 +1,97 @@
+//! Reading the books.
+
+use bursar_core::commit::SavedCommit;
+use bursar_core::ledger::{Account, Hold, HoldKey};
+use bursar_core::numscript::Name;
+use rusqlite::params;
+
+use super::load::{header, posting};
+use super::row::{self, get, parse};
+use super::{Sqlite, classify};
+use crate::{Head, Query, StoreError};
+
+impl Query for Sqlite {
+    async fn accounts(&mut self) -> Result<Vec<(Name, Account)>, StoreError> {
+        let sql =
+            "SELECT address, balance, currency, line FROM accounts ORDER BY address, currency";
+        let mut statement =
+            self.connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+        let mut rows = statement.query([]).map_err(|error| classify(&error))?;
+        let mut accounts = Vec::new();
+        while let Some(row) = rows.next().map_err(|error| classify(&error))? {
+            accounts.push((get::<String>(row, 0)?.into(), row::account(row, 1, &self.lines)?));
+        }
+        Ok(accounts)
+    }
+
+    async fn holds(&mut self) -> Result<Vec<(HoldKey, Hold)>, StoreError> {
+        let sql = "SELECT gl, reference, account, currency, amount, epoch, ended_by FROM holds ORDER BY gl, reference";
+        let mut statement =
+            self.connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+        let mut rows = statement.query([]).map_err(|error| classify(&error))?;
+        let mut holds = Vec::new();
+        while let Some(row) = rows.next().map_err(|error| classify(&error))? {
+            let code = parse(&get::<i64>(row, 0)?.to_string(), "a GL code")?;
+            holds.push((HoldKey { code, reference: get(row, 1)? }, row::hold(row, 2)?));
+        }
+        Ok(holds)
+    }
+
+    async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {
+        let first = i64::try_from(after).unwrap_or(i64::MAX);
+        let sql = "SELECT seq, time, hash FROM commits WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+        let mut statement =
+            self.connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+        let mut rows = statement.query(params![first, limit]).map_err(|error| classify(&error))?;
+        let mut commits = Vec::new();
+        while let Some(row) = rows.next().map_err(|error| classify(&error))? {
+            let seq: i64 = get(row, 0)?;
+            commits.push(SavedCommit {
+                seq: u64::try_from(seq).map_err(row::damaged)?,
+                time: row::time(get(row, 1)?)?,
+                hash: get(row, 2)?,
+                transactions: self.transactions(seq)?,
+            });
+        }
+        Ok(commits)
+    }
+
+    async fn head(&mut self) -> Result<Head, StoreError> {
+        let found = self.connection.query_row("SELECT seq, hash FROM head", [], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get(1)?))
+        });
+        let (seq, hash) = found.map_err(|error| classify(&error))?;
+        Ok(Head { seq: u64::try_from(seq).map_err(row::damaged)?, hash })
+    }
+}
+
+impl Sqlite {
+    /// The transactions of one commit with their postings, in order.
+    fn transactions(&self, seq: i64) -> Result<Vec<bursar_core::ledger::Transaction>, StoreError> {
+        let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts,
+                          c.time, t.n
+                   FROM transactions t JOIN commits c ON c.seq = t.seq WHERE t.seq = ?1 ORDER BY t.n";
+        let mut statement =
+            self.connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+        let mut rows = statement.query([seq]).map_err(|error| classify(&error))?;
+        let mut transactions = Vec::new();
+        while let Some(row) = rows.next().map_err(|error| classify(&error))? {
+            transactions.push(header(row)?);
+        }
+        let sql = "SELECT tx, source, destination, currency, amount FROM postings WHERE seq = ?1 ORDER BY tx, n";
+        let mut statement =
+            self.connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+        let mut rows = statement.query([seq]).map_err(|error| classify(&error))?;
+        while let Some(row) = rows.next().map_err(|error| classify(&error))? {
+            let tx = usize::try_from(get::<i64>(row, 0)?).map_err(row::damaged)?;
+            let transaction = transactions.get_mut(tx);
+            let transaction = transaction.ok_or_else(|| {
+                row::damaged(format!(
+                    "commit {seq} has postings of a transaction {tx} that it lacks"
+                ))
+            })?;
+            transaction.postings.push(posting(row, 1)?);
+        }
+        Ok(transactions)
+    }
+}

@@ -1,0 +1,163 @@
+//! A commit into its rows. Every condition that the decision relied on is checked again by the statement that writes.
+
+use std::sync::Arc;
+
+use bursar_core::chart::GlAccount;
+use bursar_core::commit::{AccountWrite, Commit, HoldWrite, chain};
+use bursar_core::ids::CommitId;
+use bursar_core::ledger::{Hold, HoldState};
+use rusqlite::{Connection, params};
+
+use super::classify;
+use super::row::{ChartLines, NewLines};
+use crate::StoreError;
+
+/// Returns the chart lines that had to be written down.
+pub(super) fn save(
+    connection: &Connection,
+    lines: &ChartLines,
+    id: CommitId,
+    commit: &Commit,
+) -> Result<NewLines, StoreError> {
+    let mut new_lines = NewLines::new();
+    let Some(time) = commit.time() else { return Ok(new_lines) };
+    let (seq, previous): (i64, [u8; 32]) = connection
+        .query_row("SELECT seq, hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .map_err(|error| classify(&error))?;
+    let seq = seq.saturating_add(1);
+    let hash = chain(previous, time, &commit.transactions);
+    transactions(connection, seq, commit)?;
+    for write in &commit.accounts {
+        let number = match lines.number(&write.after.metadata) {
+            Some(number) => number,
+            None => chart_line(connection, &write.after.metadata, &mut new_lines)?,
+        };
+        account(connection, number, write)?;
+    }
+    for write in &commit.holds {
+        hold(connection, write)?;
+    }
+    let uuid = id.uuid();
+    let values = params![seq, uuid.as_bytes().as_slice(), time.as_microsecond(), hash.as_slice()];
+    write(connection, "INSERT INTO commits (seq, id, time, hash) VALUES (?1, ?2, ?3, ?4)", values)?;
+    let values = params![seq, time.as_microsecond(), hash.as_slice()];
+    write(connection, "UPDATE head SET seq = ?1, time = ?2, hash = ?3 WHERE seq = ?1 - 1", values)?;
+    Ok(new_lines)
+}
+
+fn transactions(connection: &Connection, seq: i64, commit: &Commit) -> Result<(), StoreError> {
+    let header = "INSERT INTO transactions
+                      (id, seq, n, event, reference, request_hash, rulebook_hash, effective_at, reverts)
+                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let line = "INSERT INTO postings (seq, tx, n, source, destination, currency, amount)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    for (transaction, n) in commit.transactions.iter().zip(0_i64..) {
+        let id = transaction.id.uuid();
+        let reverts = transaction.reverts.map(|id| id.uuid().into_bytes());
+        let values = params![
+            id.as_bytes().as_slice(),
+            seq,
+            n,
+            &*transaction.event,
+            transaction.reference,
+            transaction.request_hash.as_slice(),
+            transaction.rulebook_hash.as_slice(),
+            transaction.effective_at.as_microsecond(),
+            reverts.as_ref().map(<[u8; 16]>::as_slice),
+        ];
+        write(connection, header, values)?;
+        for (posting, place) in transaction.postings.iter().zip(0_i64..) {
+            let (currency, minor) = (posting.money.currency(), posting.money.minor());
+            let values = params![
+                seq,
+                n,
+                place,
+                &*posting.source,
+                &*posting.destination,
+                currency.code(),
+                minor
+            ];
+            write(connection, line, values)?;
+        }
+    }
+    Ok(())
+}
+
+fn chart_line(
+    connection: &Connection,
+    account: &Arc<GlAccount>,
+    new_lines: &mut NewLines,
+) -> Result<i64, StoreError> {
+    if let Some((number, _)) = new_lines.iter().find(|(_, known)| known == account) {
+        return Ok(*number);
+    }
+    let pattern = account.pattern.as_ref().map(ToString::to_string).unwrap_or_default();
+    let code = account.code.to_string();
+    let values =
+        params![code, account.name, account.class.name(), pattern, account.liquidity, account.view];
+    let sql = "INSERT INTO chart_lines (gl, name, class, address, liquidity, view)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    write(connection, sql, values)?;
+    let number = connection.last_insert_rowid();
+    new_lines.push((number, Arc::clone(account)));
+    Ok(number)
+}
+
+/// The net change, on top of an opening balance that must be enough.
+fn account(connection: &Connection, line: i64, change: &AccountWrite) -> Result<(), StoreError> {
+    let AccountWrite { address, after, delta, least_opening } = change;
+    let opening = after.balance.minor().saturating_sub(*delta);
+    if least_opening.is_some_and(|least| opening < least) {
+        return Err(StoreError::Conflict);
+    }
+    let currency = after.balance.currency();
+    let sql = "INSERT INTO accounts (address, currency, balance, version, line) VALUES (?1, ?2, ?3, 1, ?4)
+               ON CONFLICT DO UPDATE SET balance = balance + ?3, version = version + 1 WHERE balance = ?5";
+    write(connection, sql, params![&**address, currency.code(), delta, line, opening])
+}
+
+fn hold(connection: &Connection, change: &HoldWrite) -> Result<(), StoreError> {
+    let HoldWrite { key, before, after } = change;
+    let code = key.code.to_string();
+    let ended_by = ended_by(after);
+    let ended_by = ended_by.as_ref().map(<[u8; 16]>::as_slice);
+    let Some(before) = before else {
+        let (currency, minor) = (after.money.currency(), after.money.minor());
+        let values = params![
+            code,
+            key.reference,
+            &*after.account,
+            currency.code(),
+            minor,
+            after.epoch,
+            ended_by
+        ];
+        let sql = "INSERT INTO holds (gl, reference, account, currency, amount, epoch, ended_by)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        return write(connection, sql, values);
+    };
+    let was_ended_by = self::ended_by(before);
+    let was_ended_by = was_ended_by.as_ref().map(<[u8; 16]>::as_slice);
+    let values = params![code, key.reference, after.epoch, ended_by, before.epoch, was_ended_by];
+    let sql = "UPDATE holds SET epoch = ?3, ended_by = ?4
+               WHERE gl = ?1 AND reference = ?2 AND epoch = ?5 AND ended_by IS ?6";
+    write(connection, sql, values)
+}
+
+fn ended_by(hold: &Hold) -> Option<[u8; 16]> {
+    match hold.state {
+        HoldState::Open => None,
+        HoldState::Ended { by } => Some(by.uuid().into_bytes()),
+    }
+}
+
+/// Writes exactly one row, or somebody else was faster.
+fn write(
+    connection: &Connection,
+    sql: &str,
+    values: impl rusqlite::Params,
+) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+    let count = statement.execute(values).map_err(|error| classify(&error))?;
+    if count == 1 { Ok(()) } else { Err(StoreError::Conflict) }
+}

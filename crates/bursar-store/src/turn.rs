@@ -1,0 +1,64 @@
+//! A turn loads, decides, saves. Acting comes afterwards and elsewhere.
+
+use bursar_core::apply::apply;
+use bursar_core::commit::Commit;
+use bursar_core::ids::CommitId;
+use bursar_core::plan::{plan, plan_second};
+use bursar_core::records::ReadSet;
+use bursar_core::request::Batch;
+
+use crate::{Store, StoreError, Turn as _};
+
+/// Enough for any contention that ends; endless contention is a fault that must be seen.
+const TRIES_MAX: u32 = 20;
+
+/// Decides a batch and saves what was decided. When it returns a commit, its answers may be given.
+pub async fn turn(store: &mut impl Store, batch: &Batch<'_>) -> Result<Commit, StoreError> {
+    let Some(id) = batch.commit_id() else {
+        // Every request was refused before any record was needed.
+        return Ok(apply(batch, ReadSet::default()));
+    };
+    let mut tries: u32 = 0;
+    loop {
+        tries = tries.saturating_add(1);
+        let (commit, error) = match attempt(store, batch, id).await {
+            Ok(commit) => return Ok(commit),
+            Err(failed) => failed,
+        };
+        match (error, commit) {
+            (StoreError::Conflict, _) if tries < TRIES_MAX => {}
+            (StoreError::Unknown(reason), Some(commit)) => {
+                if store.has_commit(id).await? {
+                    return Ok(commit);
+                }
+                if tries >= TRIES_MAX {
+                    return Err(StoreError::Unavailable(reason));
+                }
+            }
+            (error, _) => return Err(error),
+        }
+    }
+}
+
+/// One run from load to save. A failure behind the decision carries what was decided.
+async fn attempt(
+    store: &mut impl Store,
+    batch: &Batch<'_>,
+    id: CommitId,
+) -> Result<Commit, (Option<Commit>, StoreError)> {
+    let early = |error| (None, error);
+    let mut transaction = store.begin().await.map_err(early)?;
+    let mut records = transaction.load(&plan(batch)).await.map_err(early)?;
+    let second = plan_second(batch, &records);
+    if !second.is_empty() {
+        records.extend(transaction.load(&second).await.map_err(early)?);
+    }
+    let commit = apply(batch, records);
+    if commit.is_empty() {
+        return Ok(commit);
+    }
+    match transaction.save(id, &commit).await {
+        Ok(()) => Ok(commit),
+        Err(error) => Err((Some(commit), error)),
+    }
+}
