@@ -22,4 +22,5 @@ pub mod records;
 pub mod rejection;
 pub mod request;
 pub mod rulebook;
+pub mod verify;
 pub mod views;

@@ -51,6 +51,23 @@ pub(crate) fn progress(length: u64, what: &'static str) -> ProgressBar {
     }
 }
 
+/// The same for a file that is read, with its size.
+pub(crate) fn byte_progress(length: u64) -> ProgressBar {
+    let bar = progress(length, "");
+    let style = ProgressStyle::with_template(
+        "{bar:40} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left)",
+    );
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// Writes a remark to standard error, beside the output.
+pub(crate) fn note(text: &str) {
+    drop(writeln!(io::stderr().lock(), "{}", printable(text)));
+}
+
 /// A table with a header; columns from `numbers_from` on are aligned to the right.
 pub(crate) fn table(header: &[&str], numbers_from: usize, rows: Vec<Vec<String>>) -> Table {
     let mut table = Table::new();

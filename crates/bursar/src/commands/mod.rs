@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod demo;
+mod ledger;
 mod numscript;
 
 use std::path::PathBuf;
@@ -28,6 +29,11 @@ enum Command {
     Demo(demo::Arguments),
     /// Check the configuration, the chart of accounts, and that every template does what its mapping says
     Check(check::Arguments),
+    /// Bring the schema of a data directory up to date
+    Migrate(ledger::MigrateArguments),
+    /// Post events, and read and verify the books
+    #[command(subcommand)]
+    Ledger(ledger::Command),
     /// Run and check Numscript programs
     #[command(subcommand)]
     Numscript(numscript::Command),
@@ -42,6 +48,8 @@ impl Arguments {
         match self.command {
             Command::Demo(arguments) => arguments.run(config),
             Command::Check(arguments) => arguments.run(config),
+            Command::Migrate(arguments) => arguments.run(config),
+            Command::Ledger(command) => command.run(config),
             Command::Numscript(command) => command.run(),
             Command::Bench(command) => command.run(),
         }

@@ -1,0 +1,254 @@
+//! Recomputes the books from their postings: every balance, every hold and the chain of hashes.
+//!
+//! A pure fold over the saved commits. It believes nothing that it can compute.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chart::GlAccount;
+use crate::commit::{SavedCommit, chain};
+use crate::ids::TransactionId;
+use crate::journal::{self, WORLD};
+use crate::ledger::{Account, AccountKey, Hold, HoldKey, HoldState, Transaction};
+use crate::money::{Currency, decimal};
+use crate::numscript::Name;
+use crate::rulebook::{HoldEffect, Rulebook};
+
+/// What was counted, and what is wrong with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    pub commits: u64,
+    pub transactions: u64,
+    pub postings: u64,
+    pub accounts: u64,
+    pub holds: u64,
+    /// The first differences, each with what and where.
+    pub differences: Vec<String>,
+    /// How many there are in all.
+    pub difference_count: u64,
+}
+
+/// More would not help anybody to find the first cause.
+const DIFFERENCES_MAX: usize = 100;
+
+#[derive(Debug)]
+pub struct Verifier<'r> {
+    rulebook: &'r Rulebook,
+    metadata: BTreeMap<Name, Arc<GlAccount>>,
+    hash: [u8; 32],
+    time: Option<Timestamp>,
+    balances: BTreeMap<AccountKey, i128>,
+    holds: BTreeMap<HoldKey, Hold>,
+    /// What each transaction did to a hold, in case it is taken back.
+    hold_effects: BTreeMap<TransactionId, (HoldKey, HoldEffect)>,
+    references: BTreeSet<(Name, String)>,
+    report: Report,
+}
+
+impl<'r> Verifier<'r> {
+    pub fn new(rulebook: &'r Rulebook, accounts: &[(Name, Account)]) -> Self {
+        let metadata = accounts.iter();
+        Self {
+            rulebook,
+            metadata: metadata
+                .map(|(address, account)| (Name::clone(address), Arc::clone(&account.metadata)))
+                .collect(),
+            hash: [0; 32],
+            time: None,
+            balances: BTreeMap::new(),
+            holds: BTreeMap::new(),
+            hold_effects: BTreeMap::new(),
+            references: BTreeSet::new(),
+            report: Report::default(),
+        }
+    }
+
+    /// The next commit, in order.
+    pub fn add(&mut self, commit: &SavedCommit) {
+        let expected = self.report.commits.saturating_add(1);
+        if commit.seq != expected {
+            self.differ(format!("commit {expected} is missing: commit {} follows", commit.seq));
+        }
+        self.report.commits = commit.seq;
+        if self.time.is_some_and(|time| commit.time < time) {
+            self.differ(format!("commit {} is dated before the one it follows", commit.seq));
+        }
+        self.time = Some(commit.time);
+        let hash = chain(self.hash, commit.time, &commit.transactions);
+        if hash != commit.hash {
+            self.differ(format!(
+                "commit {} does not have the hash of its rows: a row of it, or the order of commits, was changed",
+                commit.seq
+            ));
+        }
+        // The stored hash goes on, so that one changed row is reported once and not in every later commit.
+        self.hash = commit.hash;
+        for transaction in &commit.transactions {
+            self.transaction(commit.seq, transaction);
+        }
+    }
+
+    fn transaction(&mut self, seq: u64, transaction: &Transaction) {
+        self.report.transactions = self.report.transactions.saturating_add(1);
+        let place = format!("{} in commit {seq}", transaction.id);
+        let key = (Name::clone(&transaction.event), transaction.reference.clone());
+        if !self.references.insert(key) {
+            self.differ(format!(
+                "{place}: {} `{}` stands twice",
+                transaction.event, transaction.reference
+            ));
+        }
+        let metadata = &self.metadata;
+        let legs =
+            journal::legs(&transaction.postings, |address| metadata.get(address).map(|gl| &**gl));
+        if let Err(error) = legs {
+            self.differ(format!("{place} is not double entry: {error}"));
+        }
+        for posting in &transaction.postings {
+            self.report.postings = self.report.postings.saturating_add(1);
+            let minor = i128::from(posting.money.minor());
+            let ends = [(&posting.source, minor.saturating_neg()), (&posting.destination, minor)];
+            for (address, change) in ends.into_iter().filter(|(address, _)| &***address != WORLD) {
+                let key = (Name::clone(address), posting.money.currency());
+                let balance = self.balances.entry(key).or_default();
+                *balance = balance.saturating_add(change);
+            }
+        }
+        self.hold(transaction, &place);
+    }
+
+    /// Replays what the transaction did to a hold.
+    fn hold(&mut self, transaction: &Transaction, place: &str) {
+        if let Some(reverted) = transaction.reverts {
+            if let Some((key, effect)) = self.hold_effects.get(&reverted).cloned() {
+                self.change_hold(&key, |hold| match effect {
+                    HoldEffect::Opens => hold.state = HoldState::Ended { by: transaction.id },
+                    HoldEffect::Ends => {
+                        hold.state = HoldState::Open;
+                        hold.epoch = hold.epoch.saturating_add(1);
+                    }
+                });
+            }
+            return;
+        }
+        let rule = self.rulebook.rule(&transaction.event);
+        let Some((effect, code)) = rule.ok().and_then(crate::rulebook::Rule::hold) else { return };
+        let mut key = HoldKey { code, reference: transaction.reference.clone() };
+        if !self.holds.contains_key(&key)
+            && effect == HoldEffect::Ends
+            && let Some((reopened, _)) = key.reopened()
+        {
+            key = reopened;
+        }
+        match effect {
+            HoldEffect::Opens => match self.opened(transaction, &key) {
+                Some(hold) => {
+                    self.holds.insert(key.clone(), hold);
+                }
+                None => self.differ(format!("{place} opens a hold without money")),
+            },
+            HoldEffect::Ends => {
+                let is_known = self
+                    .change_hold(&key, |hold| hold.state = HoldState::Ended { by: transaction.id });
+                if !is_known {
+                    self.differ(format!("{place} ends a hold that was never opened"));
+                }
+            }
+        }
+        self.hold_effects.insert(transaction.id, (key, effect));
+    }
+
+    fn opened(&self, transaction: &Transaction, key: &HoldKey) -> Option<Hold> {
+        let mut postings = transaction.postings.iter().filter(|posting| {
+            self.metadata.get(&posting.destination).is_some_and(|gl| gl.code == key.code)
+        });
+        let first = postings.next()?;
+        let money =
+            postings.try_fold(first.money, |sum, posting| sum.checked_add(posting.money)).ok()?;
+        let account = Name::clone(&first.destination);
+        Some(Hold { account, money, epoch: 1, state: HoldState::Open })
+    }
+
+    fn change_hold(&mut self, key: &HoldKey, change: impl FnOnce(&mut Hold)) -> bool {
+        self.holds.get_mut(key).map(change).is_some()
+    }
+
+    /// Compares with what the books say about themselves.
+    pub fn finish(
+        mut self,
+        accounts: &[(Name, Account)],
+        holds: &[(HoldKey, Hold)],
+        head: (u64, [u8; 32]),
+    ) -> Report {
+        if head != (self.report.commits, self.hash) {
+            self.differ(format!(
+                "the head names commit {}, but the last one is {}: commits were removed or added",
+                head.0, self.report.commits
+            ));
+        }
+        self.report.accounts = u64::try_from(accounts.len()).unwrap_or(u64::MAX);
+        self.report.holds = u64::try_from(holds.len()).unwrap_or(u64::MAX);
+        for (address, account) in accounts {
+            let currency = account.balance.currency();
+            let key = (Name::clone(address), currency);
+            let sum = self.balances.remove(&key).unwrap_or_default();
+            if sum != i128::from(account.balance.minor()) {
+                let sum = decimal(sum, currency);
+                let balance = account.balance;
+                self.differ(format!(
+                    "{address} has {balance} {currency}, its postings add up to {sum}"
+                ));
+            }
+        }
+        for (address, currency) in std::mem::take(&mut self.balances).into_keys() {
+            self.differ(format!("{address} has postings in {currency} and no account"));
+        }
+        self.compare_holds(accounts, holds);
+        self.report
+    }
+
+    fn compare_holds(&mut self, accounts: &[(Name, Account)], holds: &[(HoldKey, Hold)]) {
+        let mut held: BTreeMap<(Name, Currency), i128> = BTreeMap::new();
+        for (key, hold) in holds {
+            let HoldKey { code, reference } = key;
+            match self.holds.remove(key) {
+                Some(replayed) if replayed == *hold => {}
+                Some(replayed) => self.differ(format!(
+                    "the hold `{reference}` on {code} is {hold:?}, its events make it {replayed:?}"
+                )),
+                None => self.differ(format!(
+                    "the hold `{reference}` on {code} was never opened by an event"
+                )),
+            }
+            if hold.state == HoldState::Open {
+                let sum =
+                    held.entry((Name::clone(&hold.account), hold.money.currency())).or_default();
+                *sum = sum.saturating_add(i128::from(hold.money.minor()));
+            }
+        }
+        for key in std::mem::take(&mut self.holds).into_keys() {
+            self.differ(format!("the hold `{}` on {} is missing", key.reference, key.code));
+        }
+        for (address, account) in
+            accounts.iter().filter(|(_, account)| account.metadata.view == "hold")
+        {
+            let currency = account.balance.currency();
+            let sum = held.remove(&(Name::clone(address), currency)).unwrap_or_default();
+            if sum != i128::from(account.balance.minor()) {
+                let (balance, sum) = (account.balance, decimal(sum, currency));
+                self.differ(format!(
+                    "{address} holds {balance} {currency}, its open holds add up to {sum}"
+                ));
+            }
+        }
+    }
+
+    fn differ(&mut self, difference: String) {
+        self.report.difference_count = self.report.difference_count.saturating_add(1);
+        if self.report.differences.len() < DIFFERENCES_MAX {
+            self.report.differences.push(difference);
+        }
+    }
+}

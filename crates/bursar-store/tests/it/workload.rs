@@ -1,0 +1,136 @@
+//! Random requests, good and bad, over few merchants and references so that they meet.
+
+use std::collections::BTreeMap;
+
+use bursar_core::commit::{Commit, SavedCommit};
+use bursar_core::ids::Seed;
+use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted};
+use bursar_core::numscript::Name;
+use bursar_core::request::{Answer, Batch, Body, Request};
+use bursar_core::rulebook::Rulebook;
+use bursar_store::{Head, Query, Store, turn};
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    kind: usize,
+    merchant: u8,
+    reference: u8,
+    amount: u32,
+}
+
+impl Step {
+    pub(crate) fn is_revert(&self) -> bool {
+        KINDS[self.kind] == "REVERT"
+    }
+}
+
+const KINDS: [&str; 12] = [
+    "PAYIN_COLLECTION",
+    "PAYIN_COLLECTION",
+    "ADJUSTMENT_CREDIT",
+    "PAYOUT_RESERVE",
+    "PAYOUT_RESERVE",
+    "PAYOUT_SETTLE",
+    "PAYOUT_RELEASE",
+    "REFUND",
+    "CHARGEBACK_HOLD",
+    "CHARGEBACK_WON",
+    "NO_SUCH_EVENT",
+    "REVERT",
+];
+
+pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step =
+        (0..KINDS.len(), 0..3_u8, 0..12_u8, prop::sample::select(vec![0_u32, 1, 100, 100, 2_500]));
+    let step = step.prop_map(|(kind, merchant, reference, amount)| Step {
+        kind,
+        merchant,
+        reference,
+        amount,
+    });
+    prop::collection::vec(step, 1..80)
+}
+
+/// What a store holds in the end, and what it answered on the way.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Books {
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) accounts: Vec<(Name, Account)>,
+    pub(crate) holds: Vec<(HoldKey, Hold)>,
+    pub(crate) history: Vec<SavedCommit>,
+    pub(crate) head: Head,
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+/// Runs the steps in batches of these sizes, again and again.
+pub(crate) fn run(
+    store: &mut (impl Store + Query),
+    rulebook: &Rulebook,
+    steps: &[Step],
+    batches: &[usize],
+) -> Books {
+    block_on(async {
+        let mut answers = Vec::new();
+        let mut posted = Vec::new();
+        let mut rest = steps;
+        let mut sizes = batches.iter().cycle();
+        let mut admitted = 0;
+        while !rest.is_empty() {
+            let size = (*sizes.next().unwrap()).min(rest.len());
+            let (now, later) = rest.split_at(size);
+            rest = later;
+            let requests: Vec<Request> = now
+                .iter()
+                .map(|step| {
+                    admitted += 1;
+                    request(step, rulebook, admitted, &posted)
+                })
+                .collect();
+            let commit: Commit = turn(store, &Batch::new(rulebook, &requests)).await.unwrap();
+            for answer in &commit.answers {
+                if let Ok(Posted::New(id)) = answer {
+                    posted.push(id.to_string());
+                }
+            }
+            answers.extend(commit.answers);
+        }
+        Books {
+            answers,
+            accounts: store.accounts().await.unwrap(),
+            holds: store.holds().await.unwrap(),
+            history: store.history(0, u32::MAX).await.unwrap(),
+            head: store.head().await.unwrap(),
+        }
+    })
+}
+
+fn request(step: &Step, rulebook: &Rulebook, admitted: u32, posted: &[String]) -> Request {
+    let name = KINDS[step.kind];
+    let mut reference = format!("r{}", step.reference);
+    let mut variables = BTreeMap::new();
+    if name == "REVERT" {
+        // Only what an earlier batch has posted is known by its id.
+        let index = usize::from(step.reference) % posted.len().max(1);
+        reference = posted.get(index).cloned().unwrap_or(reference);
+    } else if let Ok(rule) = rulebook.rule(name) {
+        for variable in rule.variables() {
+            let value = match variable.as_str() {
+                "merchantId" => format!("m{}", step.merchant),
+                "bankId" => "b1".to_owned(),
+                "currency" => "PKR".to_owned(),
+                "fee" | "vat" => "0.01".to_owned(),
+                _ => step.amount.to_string(),
+            };
+            variables.insert(variable.clone(), value);
+        }
+    }
+    let now = Timestamp::from_second(1_794_700_800 + i64::from(admitted)).unwrap();
+    let admission = Admission { now, seed: Seed::from(u64::from(admitted)) };
+    let event = Event { name: name.to_owned(), reference, variables, effective_at: None };
+    Request { admission, body: Body::Post(event) }
+}

@@ -1,0 +1,91 @@
+//! An open store with its rulebook, and the clock and chance that requests are admitted with.
+
+use std::path::Path;
+
+use bursar_core::commit::{Commit, SavedCommit};
+use bursar_core::ids::Seed;
+use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey};
+use bursar_core::numscript::Name;
+use bursar_core::request::{Batch, Body, Request};
+use bursar_core::rulebook::Rulebook;
+use bursar_store::{Head, Query as _, Sqlite, StoreError, turn};
+use jiff::Timestamp;
+use tokio::runtime::{Builder, Runtime};
+
+use super::Place;
+use crate::commands::check::load_rulebook;
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// Commits that are read at once; bounds the memory of reports.
+const PAGE: u32 = 64;
+
+pub(super) struct Books {
+    pub(super) rulebook: Rulebook,
+    store: Sqlite,
+    runtime: Runtime,
+    seed: Seed,
+    admitted: u64,
+}
+
+impl Books {
+    pub(super) fn open(place: &Place, config: Option<&Path>) -> Result<Self, Failure> {
+        let config = Config::load(config)?;
+        let rulebook = load_rulebook(config.chart_path().as_deref())?;
+        let store = Sqlite::open(&place.data).map_err(|error| failed(&error))?;
+        let runtime = Builder::new_current_thread().build()?;
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Failure::new(format!("this machine gives no randomness: {error}")))?;
+        Ok(Self { rulebook, store, runtime, seed: Seed::new(bytes), admitted: 0 })
+    }
+
+    /// Decides and saves events together. When it returns, the answers hold.
+    pub(super) fn post(&mut self, events: Vec<Event>) -> Result<Commit, Failure> {
+        let requests: Vec<Request> = events
+            .into_iter()
+            .map(|event| Request { admission: self.admit(), body: Body::Post(event) })
+            .collect();
+        let batch = Batch::new(&self.rulebook, &requests);
+        self.runtime.block_on(turn(&mut self.store, &batch)).map_err(|error| failed(&error))
+    }
+
+    pub(super) fn accounts(&mut self) -> Result<Vec<(Name, Account)>, Failure> {
+        self.runtime.block_on(self.store.accounts()).map_err(|error| failed(&error))
+    }
+
+    pub(super) fn holds(&mut self) -> Result<Vec<(HoldKey, Hold)>, Failure> {
+        self.runtime.block_on(self.store.holds()).map_err(|error| failed(&error))
+    }
+
+    pub(super) fn head(&mut self) -> Result<Head, Failure> {
+        self.runtime.block_on(self.store.head()).map_err(|error| failed(&error))
+    }
+
+    /// Every commit in order, a page at a time.
+    pub(super) fn each_commit(
+        &mut self,
+        mut visit: impl FnMut(&SavedCommit) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut after = 0;
+        loop {
+            let page = self.runtime.block_on(self.store.history(after, PAGE));
+            let page = page.map_err(|error| failed(&error))?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.seq;
+            page.iter().try_for_each(&mut visit)?;
+        }
+    }
+
+    fn admit(&mut self) -> Admission {
+        self.admitted = self.admitted.saturating_add(1);
+        Admission {
+            now: Timestamp::now(),
+            seed: self.seed.child(["request", &self.admitted.to_string()]),
+        }
+    }
+}
+
+fn failed(error: &StoreError) -> Failure {
+    Failure::new(error.to_string())
+}

@@ -1,0 +1,130 @@
+//! A file of events into the books, in batches. A line that is refused is reported and does not stop the rest.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+use bursar_core::ledger::{Event, Posted};
+use clap::Args;
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::Place;
+use super::books::Books;
+use crate::failure::Failure;
+use crate::terminal;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The events, one JSON object a line: {"event","reference","vars":{…},"effectiveAt"?}
+    #[arg(value_name = "FILE.ndjson")]
+    file: PathBuf,
+    /// How many events are decided and saved together
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    batch: u32,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// An event as a line of a file has it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Line {
+    event: String,
+    reference: String,
+    #[serde(default)]
+    vars: BTreeMap<String, String>,
+    #[serde(default, rename = "effectiveAt")]
+    effective_at: Option<String>,
+}
+
+impl Line {
+    pub(super) fn into_event(self) -> Result<Event, String> {
+        let effective_at = self.effective_at.map(|text| text.parse::<Timestamp>()).transpose();
+        let effective_at =
+            effective_at.map_err(|error| format!("effectiveAt is not RFC 3339: {error}"))?;
+        Ok(Event {
+            name: self.event,
+            reference: self.reference,
+            variables: self.vars,
+            effective_at,
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    posted: u64,
+    repeated: u64,
+    refused: u64,
+}
+
+pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
+    let path = &arguments.file;
+    let file = File::open(path).map_err(|error| Failure::reading(path, &error))?;
+    let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+    let mut books = Books::open(&arguments.place, config)?;
+    let progress = terminal::byte_progress(length);
+    let mut counts = Counts::default();
+    let mut pending: Vec<(u64, Event)> = Vec::new();
+    let batch = usize::try_from(arguments.batch).unwrap_or(1);
+    for (line, number) in BufReader::new(file).lines().zip(1_u64..) {
+        let line = line.map_err(|error| Failure::reading(path, &error))?;
+        progress.inc(u64::try_from(line.len()).unwrap_or_default().saturating_add(1));
+        if line.trim().is_empty() {
+            continue;
+        }
+        match parse(&line) {
+            Ok(event) => pending.push((number, event)),
+            Err(reason) => refuse(&mut counts, number, &format!("{reason}. Nothing was posted")),
+        }
+        if pending.len() >= batch {
+            post(&mut books, &mut pending, &mut counts)?;
+        }
+    }
+    post(&mut books, &mut pending, &mut counts)?;
+    progress.finish_and_clear();
+    let Counts { posted, repeated, refused } = counts;
+    terminal::say(&format!(
+        "{posted} posted, {repeated} had been posted before, {refused} refused"
+    ))?;
+    if refused > 0 {
+        return Err(Failure::new(format!(
+            "{refused} lines of {} were refused; everything else is posted. Correct them and import the file again",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+fn parse(line: &str) -> Result<Event, String> {
+    let line: Line =
+        serde_json::from_str(line).map_err(|error| format!("it is not an event: {error}"))?;
+    line.into_event()
+}
+
+fn post(
+    books: &mut Books,
+    pending: &mut Vec<(u64, Event)>,
+    counts: &mut Counts,
+) -> Result<(), Failure> {
+    if pending.is_empty() {
+        return Ok(());
+    }
+    let (numbers, events): (Vec<u64>, Vec<Event>) = std::mem::take(pending).into_iter().unzip();
+    let commit = books.post(events)?;
+    for (number, answer) in numbers.into_iter().zip(&commit.answers) {
+        match answer {
+            Ok(Posted::New(_)) => counts.posted = counts.posted.saturating_add(1),
+            Ok(Posted::Replayed(_)) => counts.repeated = counts.repeated.saturating_add(1),
+            Err(rejection) => refuse(counts, number, &rejection.to_string()),
+        }
+    }
+    Ok(())
+}
+
+fn refuse(counts: &mut Counts, number: u64, reason: &str) {
+    counts.refused = counts.refused.saturating_add(1);
+    terminal::note(&format!("line {number}: {reason}"));
+}

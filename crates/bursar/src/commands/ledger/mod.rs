@@ -1,0 +1,73 @@
+//! `bursar ledger` and `bursar migrate`: the books in a data directory.
+
+mod accounts;
+mod books;
+mod import;
+mod post;
+mod trial_balance;
+mod verify;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+use crate::terminal;
+use books::Books;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Post a file of events, one JSON object a line; what was posted before is not posted again
+    Import(import::Arguments),
+    /// Post one event
+    Post(post::Arguments),
+    /// List the accounts with their balances
+    Accounts(ReadArguments),
+    /// Turnover and balance of every GL code; the two sides must be equal
+    TrialBalance(trial_balance::Arguments),
+    /// Recompute every balance, every hold and the chain of hashes from the postings
+    Verify(ReadArguments),
+}
+
+/// Where the books are.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// The data directory; the SQLite file is inside
+    #[arg(long, value_name = "DIR", env = "BURSAR_DATA")]
+    data: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadArguments {
+    #[command(flatten)]
+    place: Place,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+impl Command {
+    pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
+        match self {
+            Self::Import(arguments) => import::run(&arguments, config),
+            Self::Post(arguments) => post::run(&arguments, config),
+            Self::Accounts(arguments) => accounts::run(&arguments, config),
+            Self::TrialBalance(arguments) => trial_balance::run(&arguments, config),
+            Self::Verify(arguments) => verify::run(&arguments, config),
+        }
+    }
+}
+
+/// `bursar migrate`: opening the books brings their schema up to date.
+#[derive(Debug, Args)]
+pub(crate) struct MigrateArguments {
+    #[command(flatten)]
+    place: Place,
+}
+
+impl MigrateArguments {
+    pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
+        Books::open(&self.place, config)?;
+        terminal::say(&format!("{}: the schema is up to date", self.place.data.display()))
+    }
+}

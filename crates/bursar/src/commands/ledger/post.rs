@@ -1,0 +1,39 @@
+//! One event into the books.
+
+use std::path::Path;
+
+use bursar_core::ledger::Posted;
+use clap::Args;
+
+use super::Place;
+use super::books::Books;
+use super::import::Line;
+use crate::failure::Failure;
+use crate::terminal;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The event as JSON: {"event","reference","vars":{…},"effectiveAt"?}
+    #[arg(value_name = "EVENT")]
+    event: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
+    let line: Line = serde_json::from_str(&arguments.event).map_err(|error| {
+        Failure::new(format!("this is not an event: {error}. Nothing was posted"))
+    })?;
+    let event = line
+        .into_event()
+        .map_err(|reason| Failure::new(format!("{reason}. Nothing was posted")))?;
+    let commit = Books::open(&arguments.place, config)?.post(vec![event])?;
+    match commit.answers.into_iter().next() {
+        Some(Ok(Posted::New(id))) => terminal::say(&format!("posted as {id}")),
+        Some(Ok(Posted::Replayed(id))) => terminal::say(&format!("had been posted before as {id}")),
+        Some(Err(rejection)) => Err(Failure::new(rejection.to_string())),
+        None => Err(Failure::new(
+            "the event was not answered. Look at the books before you post it again",
+        )),
+    }
+}

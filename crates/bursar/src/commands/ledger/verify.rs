@@ -1,0 +1,67 @@
+//! The books recomputed from their postings.
+
+use std::path::Path;
+
+use bursar_core::verify::Verifier;
+use serde::Serialize;
+
+use super::ReadArguments;
+use super::books::Books;
+use crate::failure::Failure;
+use crate::terminal::{self, to_json};
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    ok: bool,
+    commits: u64,
+    transactions: u64,
+    postings: u64,
+    accounts: u64,
+    holds: u64,
+    differences: Vec<String>,
+}
+
+pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<(), Failure> {
+    let mut books = Books::open(&arguments.place, config)?;
+    let accounts = books.accounts()?;
+    let rulebook = books.rulebook.clone();
+    let mut verifier = Verifier::new(&rulebook, &accounts);
+    books.each_commit(|commit| {
+        verifier.add(commit);
+        Ok(())
+    })?;
+    let holds = books.holds()?;
+    let head = books.head()?;
+    let report = verifier.finish(&accounts, &holds, (head.seq, head.hash));
+    let count = report.difference_count;
+    let answer = Answer {
+        ok: count == 0,
+        commits: report.commits,
+        transactions: report.transactions,
+        postings: report.postings,
+        accounts: report.accounts,
+        holds: report.holds,
+        differences: report.differences,
+    };
+    if arguments.json {
+        terminal::say(&to_json(&answer)?)?;
+    } else {
+        for difference in &answer.differences {
+            terminal::say(&format!("difference: {difference}"))?;
+        }
+        terminal::say(&format!(
+            "{} commits, {} transactions, {} postings, {} accounts, {} holds",
+            answer.commits, answer.transactions, answer.postings, answer.accounts, answer.holds
+        ))?;
+    }
+    if count > 0 {
+        return Err(Failure::new(format!(
+            "the books differ from their postings in {count} places. Stop posting, keep the file, and restore from a backup"
+        )));
+    }
+    if arguments.json {
+        Ok(())
+    } else {
+        terminal::say("ok: every balance, every hold and the chain of hashes")
+    }
+}
