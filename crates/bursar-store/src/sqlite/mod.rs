@@ -42,6 +42,11 @@ pub struct SqliteTurn<'s> {
 }
 
 impl Sqlite {
+    /// Whether a data directory holds books.
+    pub fn exists(directory: &Path) -> bool {
+        directory.join(FILE).exists()
+    }
+
     /// Opens the books in a data directory and brings the schema up to date. Makes both if they are not there.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
         let failed = |what: &str, error: std::io::Error| {
@@ -126,9 +131,9 @@ fn classify(error: &rusqlite::Error) -> StoreError {
 fn migration_error(error: &refinery::Error) -> StoreError {
     use refinery::error::Kind;
     match error.kind() {
-        Kind::DivergentVersion(..) | Kind::MissingVersion(..) => StoreError::Corrupt(format!(
-            "its schema is not the one of this version of Bursar: {error}"
-        )),
+        Kind::DivergentVersion(..) | Kind::MissingVersion(..) => {
+            StoreError::Corrupt(format!("it was written by another version of Bursar: {error}"))
+        }
         Kind::InvalidName
         | Kind::InvalidVersion
         | Kind::RepeatedVersion(_)

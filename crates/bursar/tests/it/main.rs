@@ -10,5 +10,6 @@
 mod bursar;
 mod commands;
 mod conformance;
+mod ledger;
 mod licences;
 mod tidy;

@@ -22,7 +22,7 @@ struct AccountAnswer {
 }
 
 pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<(), Failure> {
-    let accounts = Books::open(&arguments.place, config)?.accounts()?;
+    let accounts = Books::existing(&arguments.place, config)?.accounts()?;
     let answers: Vec<AccountAnswer> = accounts
         .iter()
         .map(|(address, account)| AccountAnswer {

@@ -29,6 +29,18 @@ pub(super) struct Books {
 }
 
 impl Books {
+    /// Opens books that are there; reading must not make new ones.
+    pub(super) fn existing(place: &Place, config: Option<&Path>) -> Result<Self, Failure> {
+        if !Sqlite::exists(&place.data) {
+            return Err(Failure::new(format!(
+                "there are no books in {}: nothing was read. Check the directory, or make them with `bursar migrate`",
+                place.data.display()
+            )));
+        }
+        Self::open(place, config)
+    }
+
+    /// Opens the books, and makes them if they are not there.
     pub(super) fn open(place: &Place, config: Option<&Path>) -> Result<Self, Failure> {
         let config = Config::load(config)?;
         let rulebook = load_rulebook(config.chart_path().as_deref())?;

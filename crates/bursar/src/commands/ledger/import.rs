@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use bursar_core::ledger::{Event, Posted};
@@ -17,7 +17,7 @@ use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The events, one JSON object a line: {"event","reference","vars":{…},"effectiveAt"?}
+    /// The events, one JSON object a line: {"event","reference","vars":{…},"effectiveAt"?}; `-` reads standard input
     #[arg(value_name = "FILE.ndjson")]
     file: PathBuf,
     /// How many events are decided and saved together
@@ -62,14 +62,13 @@ struct Counts {
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let path = &arguments.file;
-    let file = File::open(path).map_err(|error| Failure::reading(path, &error))?;
-    let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+    let (reader, length) = source(path)?;
     let mut books = Books::open(&arguments.place, config)?;
     let progress = terminal::byte_progress(length);
     let mut counts = Counts::default();
     let mut pending: Vec<(u64, Event)> = Vec::new();
     let batch = usize::try_from(arguments.batch).unwrap_or(1);
-    for (line, number) in BufReader::new(file).lines().zip(1_u64..) {
+    for (line, number) in reader.lines().zip(1_u64..) {
         let line = line.map_err(|error| Failure::reading(path, &error))?;
         progress.inc(u64::try_from(line.len()).unwrap_or_default().saturating_add(1));
         if line.trim().is_empty() {
@@ -96,6 +95,16 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
         )));
     }
     Ok(())
+}
+
+/// The lines to read, and how many bytes they are, if that is known.
+fn source(path: &Path) -> Result<(Box<dyn BufRead>, u64), Failure> {
+    if path == Path::new("-") {
+        return Ok((Box::new(BufReader::new(io::stdin())), 0));
+    }
+    let file = File::open(path).map_err(|error| Failure::reading(path, &error))?;
+    let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+    Ok((Box::new(BufReader::new(file)), length))
 }
 
 fn parse(line: &str) -> Result<Event, String> {

@@ -63,7 +63,7 @@ struct TotalAnswer {
 }
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
-    let mut books = Books::open(&arguments.place, config)?;
+    let mut books = Books::existing(&arguments.place, config)?;
     let accounts = books.accounts()?;
     let clock = match arguments.by {
         By::Effective => Clock::Effective,

@@ -22,7 +22,7 @@ struct Answer {
 }
 
 pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<(), Failure> {
-    let mut books = Books::open(&arguments.place, config)?;
+    let mut books = Books::existing(&arguments.place, config)?;
     let accounts = books.accounts()?;
     let rulebook = books.rulebook.clone();
     let mut verifier = Verifier::new(&rulebook, &accounts);

@@ -1,0 +1,165 @@
+//! The books from outside: imports that are cut off, told twice or wrong, and rows that somebody changed.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::bursar::{Run, Scratch, bursar};
+
+/// A file of pay-ins that all succeed.
+fn payins(count: u32) -> String {
+    let line = |number: u32| {
+        let vars = json!({
+            "merchantId": format!("m{}", number % 50), "bankId": "b1", "currency": "PKR",
+            "gross": "100.00", "fee": "2.90", "vat": "0.58",
+        });
+        json!({"event": "PAYIN_COLLECTION", "reference": format!("r{number}"), "vars": vars})
+            .to_string()
+    };
+    (0..count).map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn ledger(arguments: &[&str], data: &str) -> Run {
+    bursar(&[&["ledger"], arguments, &["--data", data]].concat())
+}
+
+fn trial_balance(data: &str) -> Value {
+    serde_json::from_str(&ledger(&["trial-balance", "--json"], data).ok()).unwrap()
+}
+
+#[test]
+fn an_import_told_twice_is_posted_once() {
+    let scratch = Scratch::new();
+    let file = scratch.file("events.ndjson", &payins(500));
+    let data = scratch.path().join("data").display().to_string();
+    let import = ["import", &file, "--batch", "64"];
+    assert_eq!(ledger(&import, &data).ok(), "500 posted, 0 had been posted before, 0 refused\n");
+    let once = trial_balance(&data);
+    assert_eq!(once["balanced"], true);
+    assert_eq!(
+        once["totals"],
+        json!([{"asset": "PKR/2", "debit": "50000.00", "credit": "50000.00"}])
+    );
+    assert_eq!(ledger(&import, &data).ok(), "0 posted, 500 had been posted before, 0 refused\n");
+    assert_eq!(trial_balance(&data), once);
+    assert!(
+        ledger(&["verify"], &data).ok().starts_with("8 commits, 500 transactions, 2000 postings")
+    );
+}
+
+/// Killed again and again, then imported once more: as if it had never been interrupted.
+#[test]
+fn an_import_that_is_killed_loses_and_doubles_nothing() {
+    let scratch = Scratch::new();
+    let file = scratch.file("events.ndjson", &payins(4_000));
+    let whole = scratch.path().join("whole").display().to_string();
+    ledger(&["import", &file], &whole).ok();
+    let data = scratch.path().join("killed").display().to_string();
+    let lines = payins(4_000);
+    for count in [1, 60, 400, 130, 1_500, 900, 3_000, 2_200] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bursar"))
+            .args(["ledger", "import", "-", "--batch", "50", "--data", &data])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        // It waits for more when it is killed: somewhere between the lines, the decisions and the disk.
+        let told: String = lines.lines().take(count).flat_map(|line| [line, "\n"]).collect();
+        child.stdin.as_mut().unwrap().write_all(told.as_bytes()).unwrap();
+        child.kill().unwrap();
+        assert!(!child.wait().unwrap().success(), "it was killed before it was done");
+        if data_exists(&data) {
+            ledger(&["verify"], &data).ok();
+        }
+    }
+    ledger(&["import", &file], &data).ok();
+    assert_eq!(trial_balance(&data), trial_balance(&whole));
+    ledger(&["verify"], &data).ok();
+}
+
+fn data_exists(data: &str) -> bool {
+    Path::new(data).join("bursar.sqlite").exists()
+}
+
+#[test]
+fn a_refused_line_does_not_stop_the_rest() {
+    let scratch = Scratch::new();
+    let good = payins(2);
+    let lines = [
+        "{\"event\":",
+        "{\"event\":\"PAYIN_COLLECTION\",\"reference\":\"x\",\"vars\":{\"merchantId\":\"m1\"}}",
+        "{\"event\":\"REFUND\",\"reference\":\"x\",\"vars\":{\"merchantId\":\"m1\",\"bankId\":\"b1\",\"currency\":\"PKR\",\"amount\":\"1.001\"}}",
+        "{\"event\":\"REFUND\",\"reference\":\"x\",\"vars\":{\"merchantId\":\"m1\",\"bankId\":\"b1\",\"currency\":\"PKR\",\"amount\":\"5000\"}}",
+        "{\"event\":\"REFUND\",\"reference\":\"x\",\"effectiveAt\":\"yesterday\"}",
+        "{\"event\":\"NONSENSE\",\"reference\":\"x\",\"vars\":{},\"extra\":1}",
+    ];
+    let file = scratch.file("events.ndjson", &format!("{}\n{good}\n", lines.join("\n")));
+    let data = scratch.path().join("data").display().to_string();
+    let run = ledger(&["import", &file], &data);
+    assert_eq!(run.stdout, "2 posted, 0 had been posted before, 6 refused\n");
+    let folder = scratch.path().display().to_string();
+    insta::assert_snapshot!(run.refused().replace(&folder, "[folder]"));
+}
+
+#[test]
+fn a_changed_row_is_found_with_what_and_where() {
+    let scratch = Scratch::new();
+    let file = scratch.file("events.ndjson", &payins(20));
+    let answers: Vec<String> = [
+        ("an amount", "UPDATE postings SET amount = 9999 WHERE seq = 2 AND tx = 1 AND n = 0"),
+        ("a posting gone", "DELETE FROM postings WHERE seq = 2 AND tx = 1 AND n = 3"),
+        ("a balance", "UPDATE accounts SET balance = balance + 1 WHERE address = 'merchants:m3:available:PKR'"),
+        ("a reference", "UPDATE transactions SET reference = 'other' WHERE seq = 1 AND n = 0"),
+        ("commits in another order", "UPDATE commits SET seq = CASE seq WHEN 2 THEN 3 WHEN 3 THEN 2 END + 100 WHERE seq IN (2, 3); UPDATE commits SET seq = seq - 100 WHERE seq > 100"),
+        ("the last commit gone", "DELETE FROM commits WHERE seq = 4; DELETE FROM transactions WHERE seq = 4; DELETE FROM postings WHERE seq = 4"),
+    ]
+    .iter()
+    .enumerate()
+    .map(|(number, (what, sql))| {
+        let data = scratch.path().join(format!("data{number}"));
+        let name = data.display().to_string();
+        ledger(&["import", &file, "--batch", "5"], &name).ok();
+        Connection::open(data.join("bursar.sqlite")).unwrap().execute_batch(sql).unwrap();
+        let run = ledger(&["verify"], &name);
+        assert_ne!(run.code, 0, "{what} was not found");
+        let found: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("difference")).collect();
+        let hidden: Vec<String> = found.iter().map(|line| hide_ids(line)).collect();
+        format!("{what}\n  {}", hidden.join("\n  "))
+    })
+    .collect();
+    insta::assert_snapshot!(answers.join("\n"));
+}
+
+/// Ids are different in every run.
+fn hide_ids(text: &str) -> String {
+    let words = text.split(' ').map(|word| if word.starts_with("tx_") { "[id]" } else { word });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_used_is_named() {
+    let scratch = Scratch::new();
+    let folder = scratch.path().display().to_string();
+    let data = scratch.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(
+        data.join("bursar.sqlite"),
+        "not a database, whatever its name says".repeat(100),
+    )
+    .unwrap();
+    let damaged = ledger(&["accounts"], &data.display().to_string()).refused();
+    let newer = scratch.path().join("newer");
+    bursar(&["migrate", "--data", &newer.display().to_string()]).ok();
+    Connection::open(newer.join("bursar.sqlite"))
+        .unwrap()
+        .execute_batch("INSERT INTO refinery_schema_history VALUES (99, 'future', '2030-01-01T00:00:00Z', '1')")
+        .unwrap();
+    let newer = ledger(&["accounts"], &newer.display().to_string()).refused();
+    let empty =
+        ledger(&["accounts"], &scratch.path().join("empty").display().to_string()).refused();
+    let nowhere = bursar(&["migrate", "--data", "/proc/nowhere"]).refused();
+    insta::assert_snapshot!([damaged, newer, empty, nowhere].join("").replace(&folder, "[folder]"));
+}
