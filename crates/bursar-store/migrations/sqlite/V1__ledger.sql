@@ -38,9 +38,10 @@ CREATE TABLE head (
 
 INSERT INTO head (one, seq, time, hash) VALUES (1, 0, NULL, zeroblob(32));
 
+-- A row names its commit by id: the number of a commit is known only when it is the last of the chain.
 CREATE TABLE transactions (
     id BLOB PRIMARY KEY,
-    seq INTEGER NOT NULL,
+    commit_id BLOB NOT NULL,
     n INTEGER NOT NULL,
     event TEXT NOT NULL,
     reference TEXT NOT NULL,
@@ -49,18 +50,17 @@ CREATE TABLE transactions (
     effective_at INTEGER NOT NULL,
     reverts BLOB,
     UNIQUE (event, reference),
-    UNIQUE (seq, n)
+    UNIQUE (commit_id, n)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE postings (
-    seq INTEGER NOT NULL,
-    tx INTEGER NOT NULL,
+    tx BLOB NOT NULL,
     n INTEGER NOT NULL,
     source TEXT NOT NULL,
     destination TEXT NOT NULL,
     currency TEXT NOT NULL,
     amount INTEGER NOT NULL CHECK (amount > 0),
-    PRIMARY KEY (seq, tx, n)
+    PRIMARY KEY (tx, n)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE holds (

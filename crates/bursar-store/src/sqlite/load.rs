@@ -60,21 +60,30 @@ fn transaction(
     connection: &Connection,
     id: TransactionId,
 ) -> Result<Option<Transaction>, StoreError> {
-    let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts,
-                      c.time, t.seq, t.n
-               FROM transactions t JOIN commits c ON c.seq = t.seq WHERE t.id = ?1";
+    let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time
+               FROM transactions t JOIN commits c ON c.id = t.commit_id WHERE t.id = ?1";
     let uuid = id.uuid();
-    let found = one(connection, sql, params![uuid.as_bytes().as_slice()], |row| {
-        Ok((header(row)?, get::<i64>(row, 8)?, get::<i64>(row, 9)?))
-    })?;
-    let Some((mut transaction, seq, n)) = found else { return Ok(None) };
-    let sql = "SELECT source, destination, currency, amount FROM postings WHERE seq = ?1 AND tx = ?2 ORDER BY n";
-    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
-    let mut rows = statement.query(params![seq, n]).map_err(|error| classify(&error))?;
-    while let Some(row) = rows.next().map_err(|error| classify(&error))? {
-        transaction.postings.push(posting(row, 0)?);
-    }
+    let found = one(connection, sql, params![uuid.as_bytes().as_slice()], header)?;
+    let Some(mut transaction) = found else { return Ok(None) };
+    transaction.postings = postings(connection, id)?;
     Ok(Some(transaction))
+}
+
+/// The postings of a transaction, in order.
+pub(super) fn postings(
+    connection: &Connection,
+    id: TransactionId,
+) -> Result<Vec<Posting>, StoreError> {
+    let sql = "SELECT source, destination, currency, amount FROM postings WHERE tx = ?1 ORDER BY n";
+    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+    let uuid = id.uuid();
+    let mut rows =
+        statement.query(params![uuid.as_bytes().as_slice()]).map_err(|error| classify(&error))?;
+    let mut postings = Vec::new();
+    while let Some(row) = rows.next().map_err(|error| classify(&error))? {
+        postings.push(posting(row)?);
+    }
+    Ok(postings)
 }
 
 /// A transaction without its postings, from `id … reverts, time`.
@@ -93,14 +102,13 @@ pub(super) fn header(row: &Row<'_>) -> Result<Transaction, StoreError> {
     })
 }
 
-/// `source, destination, currency, amount` from a column on.
-pub(super) fn posting(row: &Row<'_>, first: usize) -> Result<Posting, StoreError> {
-    let at = |offset: usize| first.saturating_add(offset);
-    let currency = parse(&get::<String>(row, at(2))?, "a currency")?;
+/// `source, destination, currency, amount`.
+fn posting(row: &Row<'_>) -> Result<Posting, StoreError> {
+    let currency = parse(&get::<String>(row, 2)?, "a currency")?;
     Ok(Posting {
-        source: get::<String>(row, at(0))?.into(),
-        destination: get::<String>(row, at(1))?.into(),
-        money: Money::from_minor(get(row, at(3))?, currency),
+        source: get::<String>(row, 0)?.into(),
+        destination: get::<String>(row, 1)?.into(),
+        money: Money::from_minor(get(row, 3)?, currency),
     })
 }
 

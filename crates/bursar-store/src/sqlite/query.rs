@@ -1,11 +1,11 @@
 //! Reading the books.
 
 use bursar_core::commit::SavedCommit;
-use bursar_core::ledger::{Account, Hold, HoldKey};
+use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use rusqlite::params;
 
-use super::load::{header, posting};
+use super::load::{header, postings};
 use super::row::{self, get, parse};
 use super::{Sqlite, classify};
 use crate::{Head, Query, StoreError};
@@ -39,18 +39,17 @@ impl Query for Sqlite {
 
     async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {
         let first = i64::try_from(after).unwrap_or(i64::MAX);
-        let sql = "SELECT seq, time, hash FROM commits WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+        let sql = "SELECT seq, time, hash, id FROM commits WHERE seq > ?1 ORDER BY seq LIMIT ?2";
         let mut statement =
             self.connection.prepare_cached(sql).map_err(|error| classify(&error))?;
         let mut rows = statement.query(params![first, limit]).map_err(|error| classify(&error))?;
         let mut commits = Vec::new();
         while let Some(row) = rows.next().map_err(|error| classify(&error))? {
-            let seq: i64 = get(row, 0)?;
             commits.push(SavedCommit {
-                seq: u64::try_from(seq).map_err(row::damaged)?,
+                seq: u64::try_from(get::<i64>(row, 0)?).map_err(row::damaged)?,
                 time: row::time(get(row, 1)?)?,
                 hash: get(row, 2)?,
-                transactions: self.transactions(seq)?,
+                transactions: self.transactions(get(row, 3)?)?,
             });
         }
         Ok(commits)
@@ -67,30 +66,17 @@ impl Query for Sqlite {
 
 impl Sqlite {
     /// The transactions of one commit with their postings, in order.
-    fn transactions(&self, seq: i64) -> Result<Vec<bursar_core::ledger::Transaction>, StoreError> {
-        let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts,
-                          c.time, t.n
-                   FROM transactions t JOIN commits c ON c.seq = t.seq WHERE t.seq = ?1 ORDER BY t.n";
+    fn transactions(&self, commit_id: [u8; 16]) -> Result<Vec<Transaction>, StoreError> {
+        let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time
+                   FROM transactions t JOIN commits c ON c.id = t.commit_id WHERE t.commit_id = ?1 ORDER BY t.n";
         let mut statement =
             self.connection.prepare_cached(sql).map_err(|error| classify(&error))?;
-        let mut rows = statement.query([seq]).map_err(|error| classify(&error))?;
+        let mut rows = statement.query([commit_id.as_slice()]).map_err(|error| classify(&error))?;
         let mut transactions = Vec::new();
         while let Some(row) = rows.next().map_err(|error| classify(&error))? {
-            transactions.push(header(row)?);
-        }
-        let sql = "SELECT tx, source, destination, currency, amount FROM postings WHERE seq = ?1 ORDER BY tx, n";
-        let mut statement =
-            self.connection.prepare_cached(sql).map_err(|error| classify(&error))?;
-        let mut rows = statement.query([seq]).map_err(|error| classify(&error))?;
-        while let Some(row) = rows.next().map_err(|error| classify(&error))? {
-            let tx = usize::try_from(get::<i64>(row, 0)?).map_err(row::damaged)?;
-            let transaction = transactions.get_mut(tx);
-            let transaction = transaction.ok_or_else(|| {
-                row::damaged(format!(
-                    "commit {seq} has postings of a transaction {tx} that it lacks"
-                ))
-            })?;
-            transaction.postings.push(posting(row, 1)?);
+            let mut transaction = header(row)?;
+            transaction.postings = postings(&self.connection, transaction.id)?;
+            transactions.push(transaction);
         }
         Ok(transactions)
     }

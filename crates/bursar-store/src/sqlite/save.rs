@@ -26,7 +26,7 @@ pub(super) fn save(
         .map_err(|error| classify(&error))?;
     let seq = seq.saturating_add(1);
     let hash = chain(previous, time, &commit.transactions);
-    transactions(connection, seq, commit)?;
+    transactions(connection, id, commit)?;
     for write in &commit.accounts {
         let number = match lines.number(&write.after.metadata) {
             Some(number) => number,
@@ -45,18 +45,23 @@ pub(super) fn save(
     Ok(new_lines)
 }
 
-fn transactions(connection: &Connection, seq: i64, commit: &Commit) -> Result<(), StoreError> {
+fn transactions(
+    connection: &Connection,
+    commit_id: CommitId,
+    commit: &Commit,
+) -> Result<(), StoreError> {
     let header = "INSERT INTO transactions
-                      (id, seq, n, event, reference, request_hash, rulebook_hash, effective_at, reverts)
+                      (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts)
                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    let line = "INSERT INTO postings (seq, tx, n, source, destination, currency, amount)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let line = "INSERT INTO postings (tx, n, source, destination, currency, amount)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let commit_id = commit_id.uuid();
     for (transaction, n) in commit.transactions.iter().zip(0_i64..) {
         let id = transaction.id.uuid();
         let reverts = transaction.reverts.map(|id| id.uuid().into_bytes());
         let values = params![
             id.as_bytes().as_slice(),
-            seq,
+            commit_id.as_bytes().as_slice(),
             n,
             &*transaction.event,
             transaction.reference,
@@ -69,8 +74,7 @@ fn transactions(connection: &Connection, seq: i64, commit: &Commit) -> Result<()
         for (posting, place) in transaction.postings.iter().zip(0_i64..) {
             let (currency, minor) = (posting.money.currency(), posting.money.minor());
             let values = params![
-                seq,
-                n,
+                id.as_bytes().as_slice(),
                 place,
                 &*posting.source,
                 &*posting.destination,

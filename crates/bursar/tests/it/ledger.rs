@@ -109,12 +109,12 @@ fn a_changed_row_is_found_with_what_and_where() {
     let scratch = Scratch::new();
     let file = scratch.file("events.ndjson", &payins(20));
     let answers: Vec<String> = [
-        ("an amount", "UPDATE postings SET amount = 9999 WHERE seq = 2 AND tx = 1 AND n = 0"),
-        ("a posting gone", "DELETE FROM postings WHERE seq = 2 AND tx = 1 AND n = 3"),
+        ("an amount", "UPDATE postings SET amount = 9999 WHERE n = 0 AND tx = (SELECT t.id FROM transactions t JOIN commits c ON c.id = t.commit_id WHERE c.seq = 2 AND t.n = 1)"),
+        ("a posting gone", "DELETE FROM postings WHERE n = 3 AND tx = (SELECT t.id FROM transactions t JOIN commits c ON c.id = t.commit_id WHERE c.seq = 2 AND t.n = 1)"),
         ("a balance", "UPDATE accounts SET balance = balance + 1 WHERE address = 'merchants:m3:available:PKR'"),
-        ("a reference", "UPDATE transactions SET reference = 'other' WHERE seq = 1 AND n = 0"),
+        ("a reference", "UPDATE transactions SET reference = 'other' WHERE reference = 'r0'"),
         ("commits in another order", "UPDATE commits SET seq = CASE seq WHEN 2 THEN 3 WHEN 3 THEN 2 END + 100 WHERE seq IN (2, 3); UPDATE commits SET seq = seq - 100 WHERE seq > 100"),
-        ("the last commit gone", "DELETE FROM commits WHERE seq = 4; DELETE FROM transactions WHERE seq = 4; DELETE FROM postings WHERE seq = 4"),
+        ("the last commit gone", "DELETE FROM transactions WHERE commit_id = (SELECT id FROM commits WHERE seq = 4); DELETE FROM commits WHERE seq = 4"),
     ]
     .iter()
     .enumerate()
