@@ -18,3 +18,24 @@ pub enum StoreError {
     #[error("the store cannot be trusted: {0}. Nothing was saved; stop and restore from a backup")]
     Corrupt(String),
 }
+
+impl StoreError {
+    /// What the caller does about a schema that cannot be brought up to date.
+    pub(crate) fn from_migration(error: &refinery::Error) -> Self {
+        use refinery::error::Kind;
+        match error.kind() {
+            Kind::DivergentVersion(..) | Kind::MissingVersion(..) => {
+                Self::Corrupt(format!("it was written by another version of Bursar: {error}"))
+            }
+            Kind::InvalidName
+            | Kind::InvalidVersion
+            | Kind::RepeatedVersion(_)
+            | Kind::InvalidMigrationPath(..)
+            | Kind::ConfigError(_)
+            | Kind::Connection(..)
+            | Kind::InvalidMigrationFile(..) => {
+                Self::Unavailable(format!("the schema cannot be brought up to date: {error}"))
+            }
+        }
+    }
+}

@@ -5,6 +5,7 @@
 
 mod error;
 mod memory;
+mod postgres;
 mod sqlite;
 mod turn;
 
@@ -19,6 +20,7 @@ use bursar_core::records::ReadSet;
 
 pub use error::StoreError;
 pub use memory::{Memory, MemoryTurn};
+pub use postgres::{Postgres, PostgresTurn};
 pub use sqlite::{Sqlite, SqliteTurn};
 pub use turn::turn;
 

@@ -65,7 +65,7 @@ impl Sqlite {
         configure(&connection).map_err(|error| classify(&error))?;
         embedded::migrations::runner()
             .run(&mut connection)
-            .map_err(|error| migration_error(&error))?;
+            .map_err(|error| StoreError::from_migration(&error))?;
         let lines = ChartLines::read(&connection)?;
         Ok(Self { connection, lines, _lock: lock })
     }
@@ -125,23 +125,5 @@ fn classify(error: &rusqlite::Error) -> StoreError {
             StoreError::Corrupt(format!("the database file is damaged: {error}"))
         }
         _ => StoreError::Unavailable(error.to_string()),
-    }
-}
-
-fn migration_error(error: &refinery::Error) -> StoreError {
-    use refinery::error::Kind;
-    match error.kind() {
-        Kind::DivergentVersion(..) | Kind::MissingVersion(..) => {
-            StoreError::Corrupt(format!("it was written by another version of Bursar: {error}"))
-        }
-        Kind::InvalidName
-        | Kind::InvalidVersion
-        | Kind::RepeatedVersion(_)
-        | Kind::InvalidMigrationPath(..)
-        | Kind::ConfigError(_)
-        | Kind::Connection(..)
-        | Kind::InvalidMigrationFile(..) => {
-            StoreError::Unavailable(format!("the schema cannot be brought up to date: {error}"))
-        }
     }
 }

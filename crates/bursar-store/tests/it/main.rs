@@ -2,11 +2,14 @@
 
 #![expect(
     clippy::indexing_slicing,
+    clippy::expect_used,
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop"
 )]
 
+mod cluster;
 mod conformance;
+mod postgres;
 mod scratch;
 mod sqlite;
 mod workload;

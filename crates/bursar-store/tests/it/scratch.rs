@@ -1,4 +1,4 @@
-//! A data directory that is gone when the test is over.
+//! A directory that is gone when the test is over.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,9 +10,16 @@ impl Scratch {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path =
-            std::env::temp_dir().join(format!("bursar-store-{}-{number}", std::process::id()));
+            std::env::temp_dir().join(format!("bursar-test-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
+    }
+
+    /// Writes a file and returns its path.
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
     }
 
     pub(crate) fn path(&self) -> &Path {

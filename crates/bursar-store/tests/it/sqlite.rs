@@ -45,11 +45,7 @@ fn one_process_at_a_time_uses_a_data_directory() {
 #[test]
 fn a_file_that_is_no_database_is_not_believed() {
     let scratch = Scratch::new();
-    std::fs::write(
-        scratch.path().join("bursar.sqlite"),
-        "this is a shopping list, not a ledger".repeat(200),
-    )
-    .unwrap();
+    scratch.file("bursar.sqlite", &"this is a shopping list, not a ledger".repeat(200));
     let error = Sqlite::open(scratch.path()).unwrap_err();
     assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
 }

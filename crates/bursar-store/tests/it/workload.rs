@@ -1,6 +1,7 @@
 //! Random requests, good and bad, over few merchants and references so that they meet.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use bursar_core::commit::{Commit, SavedCommit};
 use bursar_core::ids::Seed;
@@ -11,6 +12,7 @@ use bursar_core::rulebook::Rulebook;
 use bursar_store::{Head, Query, Store, turn};
 use jiff::Timestamp;
 use proptest::prelude::*;
+use tokio::runtime::{Builder, Runtime};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
@@ -63,8 +65,12 @@ pub(crate) struct Books {
     pub(crate) head: Head,
 }
 
+/// One runtime for the whole test: a connection lives in the runtime that it was made in.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    let runtime =
+        RUNTIME.get_or_init(|| Builder::new_current_thread().enable_all().build().unwrap());
+    runtime.block_on(future)
 }
 
 /// Runs the steps in batches of these sizes, again and again.

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::bursar::{Scratch, bursar, bursar_with};
+use crate::bursar::{bursar, bursar_with};
+use crate::scratch::Scratch;
 
 const CHART: &str = include_str!("../../../bursar-core/rulebook/chart.csv");
 const SCRIPT: &str = "vars {\n  monetary $amount\n}\nsend $amount (\n  source = @alice\n  destination = @bob\n)\nset_tx_meta(\"why\", \"rent\")\n";

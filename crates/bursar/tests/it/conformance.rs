@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::bursar::{Scratch, bursar};
+use crate::bursar::bursar;
+use crate::scratch::Scratch;
 
 const GENERATED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/generated.jsonl");
 

@@ -1,13 +1,14 @@
 //! The books from outside: imports that are cut off, told twice or wrong, and rows that somebody changed.
 
 use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::bursar::{Run, Scratch, bursar};
+use crate::bursar::{Run, bursar};
+use crate::cluster::Cluster;
+use crate::scratch::Scratch;
 
 /// A file of pay-ins that all succeed.
 fn payins(count: u32) -> String {
@@ -23,7 +24,8 @@ fn payins(count: u32) -> String {
 }
 
 fn ledger(arguments: &[&str], data: &str) -> Run {
-    bursar(&[&["ledger"], arguments, &["--data", data]].concat())
+    let place = if data.contains("dbname=") { "--database-url" } else { "--data" };
+    bursar(&[&["ledger"], arguments, &[place, data]].concat())
 }
 
 fn trial_balance(data: &str) -> Value {
@@ -50,38 +52,73 @@ fn an_import_told_twice_is_posted_once() {
     );
 }
 
+/// Starts an import, tells it this many lines and leaves it waiting for more.
+fn import_begun(lines: &str, count: usize, data: &str) -> Child {
+    let place = if data.contains("dbname=") { "--database-url" } else { "--data" };
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bursar"))
+        .args(["ledger", "import", "-", "--batch", "50", place, data])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let told: String = lines.lines().take(count).flat_map(|line| [line, "\n"]).collect();
+    child.stdin.as_mut().unwrap().write_all(told.as_bytes()).unwrap();
+    child
+}
+
 /// Killed again and again, then imported once more: as if it had never been interrupted.
+fn killed_imports_lose_and_double_nothing(data: &str, whole: &str, scratch: &Scratch) {
+    let lines = payins(4_000);
+    let file = scratch.file("events.ndjson", &lines);
+    ledger(&["import", &file], whole).ok();
+    for count in [1, 60, 400, 130, 1_500, 900, 3_000, 2_200] {
+        let mut child = import_begun(&lines, count, data);
+        // Somewhere between the lines, the decisions and the disk.
+        child.kill().unwrap();
+        assert!(!child.wait().unwrap().success(), "it was killed before it was done");
+    }
+    ledger(&["import", &file], data).ok();
+    assert_eq!(trial_balance(data), trial_balance(whole));
+    ledger(&["verify"], data).ok();
+}
+
 #[test]
 fn an_import_that_is_killed_loses_and_doubles_nothing() {
     let scratch = Scratch::new();
-    let file = scratch.file("events.ndjson", &payins(4_000));
-    let whole = scratch.path().join("whole").display().to_string();
-    ledger(&["import", &file], &whole).ok();
     let data = scratch.path().join("killed").display().to_string();
-    let lines = payins(4_000);
-    for count in [1, 60, 400, 130, 1_500, 900, 3_000, 2_200] {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_bursar"))
-            .args(["ledger", "import", "-", "--batch", "50", "--data", &data])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        // It waits for more when it is killed: somewhere between the lines, the decisions and the disk.
-        let told: String = lines.lines().take(count).flat_map(|line| [line, "\n"]).collect();
-        child.stdin.as_mut().unwrap().write_all(told.as_bytes()).unwrap();
-        child.kill().unwrap();
-        assert!(!child.wait().unwrap().success(), "it was killed before it was done");
-        if data_exists(&data) {
-            ledger(&["verify"], &data).ok();
-        }
-    }
-    ledger(&["import", &file], &data).ok();
-    assert_eq!(trial_balance(&data), trial_balance(&whole));
-    ledger(&["verify"], &data).ok();
+    let whole = scratch.path().join("whole").display().to_string();
+    killed_imports_lose_and_double_nothing(&data, &whole, &scratch);
 }
 
-fn data_exists(data: &str) -> bool {
-    Path::new(data).join("bursar.sqlite").exists()
+#[test]
+fn an_import_into_postgres_that_is_killed_loses_and_doubles_nothing() {
+    let cluster = Cluster::start();
+    cluster.create_database("whole");
+    let whole = cluster.url().replace("dbname=postgres", "dbname=whole");
+    killed_imports_lose_and_double_nothing(&cluster.url(), &whole, &Scratch::new());
+}
+
+#[test]
+fn a_postgres_that_crashes_under_an_import_loses_and_doubles_nothing() {
+    let cluster = Cluster::start();
+    let scratch = Scratch::new();
+    let lines = payins(3_000);
+    let file = scratch.file("events.ndjson", &lines);
+    let whole = scratch.path().join("whole").display().to_string();
+    ledger(&["import", &file], &whole).ok();
+    for count in [700, 1_900] {
+        let mut child = import_begun(&lines, count, &cluster.url());
+        cluster.crash();
+        // Whatever it does now, the rest of the file comes too late.
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        cluster.start_server();
+        ledger(&["verify"], &cluster.url()).ok();
+    }
+    ledger(&["import", &file], &cluster.url()).ok();
+    assert_eq!(trial_balance(&cluster.url()), trial_balance(&whole));
+    ledger(&["verify"], &cluster.url()).ok();
 }
 
 #[test]

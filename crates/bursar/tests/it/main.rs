@@ -1,6 +1,7 @@
 //! Tests from outside: the binary as its users meet it, and the rules of the house.
 
 #![expect(
+    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -8,8 +9,12 @@
 )]
 
 mod bursar;
+#[path = "../../../bursar-store/tests/it/cluster.rs"]
+mod cluster;
 mod commands;
 mod conformance;
 mod ledger;
 mod licences;
+#[path = "../../../bursar-store/tests/it/scratch.rs"]
+mod scratch;
 mod tidy;

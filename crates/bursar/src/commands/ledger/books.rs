@@ -8,7 +8,7 @@ use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey};
 use bursar_core::numscript::Name;
 use bursar_core::request::{Batch, Body, Request};
 use bursar_core::rulebook::Rulebook;
-use bursar_store::{Head, Query as _, Sqlite, StoreError, turn};
+use bursar_store::{Head, Postgres, Query as _, Sqlite, StoreError, turn};
 use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
 
@@ -22,19 +22,25 @@ const PAGE: u32 = 64;
 
 pub(super) struct Books {
     pub(super) rulebook: Rulebook,
-    store: Sqlite,
+    store: AnyStore,
     runtime: Runtime,
     seed: Seed,
     admitted: u64,
 }
 
+/// Whichever store was named.
+enum AnyStore {
+    Sqlite(Sqlite),
+    Postgres(Box<Postgres>),
+}
+
 impl Books {
     /// Opens books that are there; reading must not make new ones.
     pub(super) fn existing(place: &Place, config: Option<&Path>) -> Result<Self, Failure> {
-        if !Sqlite::exists(&place.data) {
+        if let Some(data) = place.data.as_deref().filter(|data| !Sqlite::exists(data)) {
             return Err(Failure::new(format!(
                 "there are no books in {}: nothing was read. Check the directory, or make them with `bursar migrate`",
-                place.data.display()
+                data.display()
             )));
         }
         Self::open(place, config)
@@ -44,8 +50,17 @@ impl Books {
     pub(super) fn open(place: &Place, config: Option<&Path>) -> Result<Self, Failure> {
         let config = Config::load(config)?;
         let rulebook = load_rulebook(config.chart_path().as_deref())?;
-        let store = Sqlite::open(&place.data).map_err(|error| failed(&error))?;
-        let runtime = Builder::new_current_thread().build()?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let store = match (&place.data, &place.database_url) {
+            (Some(data), _) => Sqlite::open(data).map(AnyStore::Sqlite),
+            (None, Some(url)) => runtime
+                .block_on(Postgres::open(url))
+                .map(|store| AnyStore::Postgres(Box::new(store))),
+            (None, None) => {
+                return Err(Failure::new("say where the books are: --data or --database-url"));
+            }
+        };
+        let store = store.map_err(|error| failed(&error))?;
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)
             .map_err(|error| Failure::new(format!("this machine gives no randomness: {error}")))?;
@@ -59,19 +74,35 @@ impl Books {
             .map(|event| Request { admission: self.admit(), body: Body::Post(event) })
             .collect();
         let batch = Batch::new(&self.rulebook, &requests);
-        self.runtime.block_on(turn(&mut self.store, &batch)).map_err(|error| failed(&error))
+        let commit = match &mut self.store {
+            AnyStore::Sqlite(store) => self.runtime.block_on(turn(store, &batch)),
+            AnyStore::Postgres(store) => self.runtime.block_on(turn(&mut **store, &batch)),
+        };
+        commit.map_err(|error| failed(&error))
     }
 
     pub(super) fn accounts(&mut self) -> Result<Vec<(Name, Account)>, Failure> {
-        self.runtime.block_on(self.store.accounts()).map_err(|error| failed(&error))
+        let found = match &mut self.store {
+            AnyStore::Sqlite(store) => self.runtime.block_on(store.accounts()),
+            AnyStore::Postgres(store) => self.runtime.block_on(store.accounts()),
+        };
+        found.map_err(|error| failed(&error))
     }
 
     pub(super) fn holds(&mut self) -> Result<Vec<(HoldKey, Hold)>, Failure> {
-        self.runtime.block_on(self.store.holds()).map_err(|error| failed(&error))
+        let found = match &mut self.store {
+            AnyStore::Sqlite(store) => self.runtime.block_on(store.holds()),
+            AnyStore::Postgres(store) => self.runtime.block_on(store.holds()),
+        };
+        found.map_err(|error| failed(&error))
     }
 
     pub(super) fn head(&mut self) -> Result<Head, Failure> {
-        self.runtime.block_on(self.store.head()).map_err(|error| failed(&error))
+        let found = match &mut self.store {
+            AnyStore::Sqlite(store) => self.runtime.block_on(store.head()),
+            AnyStore::Postgres(store) => self.runtime.block_on(store.head()),
+        };
+        found.map_err(|error| failed(&error))
     }
 
     /// Every commit in order, a page at a time.
@@ -81,7 +112,10 @@ impl Books {
     ) -> Result<(), Failure> {
         let mut after = 0;
         loop {
-            let page = self.runtime.block_on(self.store.history(after, PAGE));
+            let page = match &mut self.store {
+                AnyStore::Sqlite(store) => self.runtime.block_on(store.history(after, PAGE)),
+                AnyStore::Postgres(store) => self.runtime.block_on(store.history(after, PAGE)),
+            };
             let page = page.map_err(|error| failed(&error))?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.seq;

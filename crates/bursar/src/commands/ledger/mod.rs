@@ -31,10 +31,14 @@ pub(crate) enum Command {
 
 /// Where the books are.
 #[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
 pub(crate) struct Place {
     /// The data directory; the SQLite file is inside
     #[arg(long, value_name = "DIR", env = "BURSAR_DATA")]
-    data: PathBuf,
+    data: Option<PathBuf>,
+    /// PostgreSQL, as a URL or as `host=… user=… dbname=…`
+    #[arg(long, value_name = "URL", env = "BURSAR_DATABASE_URL", hide_env_values = true)]
+    database_url: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -68,6 +72,6 @@ pub(crate) struct MigrateArguments {
 impl MigrateArguments {
     pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
         Books::open(&self.place, config)?;
-        terminal::say(&format!("{}: the schema is up to date", self.place.data.display()))
+        terminal::say("the schema is up to date")
     }
 }

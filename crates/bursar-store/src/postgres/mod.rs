@@ -1,0 +1,154 @@
+//! The books in PostgreSQL: several processes may write, and all commits have one order.
+//!
+//! A turn is one READ COMMITTED transaction with a constant number of statements. Nothing is locked while it loads; what
+//! the decision relied on is checked again by the statements that save, and a lost race is a conflict.
+
+mod load;
+mod query;
+mod row;
+mod save;
+
+use bursar_core::commit::Commit;
+use bursar_core::ids::CommitId;
+use bursar_core::plan::ReadPlan;
+use bursar_core::records::ReadSet;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, NoTls, Transaction};
+
+use crate::{Store, StoreError, Turn};
+use row::ChartLines;
+
+mod embedded {
+    //! The schema, step by step.
+    refinery::embed_migrations!("migrations/postgres");
+}
+
+#[derive(Debug)]
+pub struct Postgres {
+    config: Config,
+    client: Client,
+    lines: ChartLines,
+}
+
+pub struct PostgresTurn<'s> {
+    transaction: Transaction<'s>,
+    lines: &'s mut ChartLines,
+}
+
+impl std::fmt::Debug for PostgresTurn<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresTurn").finish_non_exhaustive()
+    }
+}
+
+impl Postgres {
+    /// Connects to the books and brings the schema up to date.
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        let config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
+            StoreError::Unavailable(format!("the database URL cannot be read: {error}"))
+        })?;
+        let mut client = connect(&config).await?;
+        // One process at a time changes the schema; the others wait and find it done.
+        let lock = "SELECT pg_advisory_lock(7002114)";
+        client.batch_execute(lock).await.map_err(|error| classify(&error))?;
+        let migrated = embedded::migrations::runner().run_async(&mut client).await;
+        migrated.map_err(|error| StoreError::from_migration(&error))?;
+        let unlock = "SELECT pg_advisory_unlock(7002114)";
+        client.batch_execute(unlock).await.map_err(|error| classify(&error))?;
+        let lines = ChartLines::read(&client).await?;
+        Ok(Self { config, client, lines })
+    }
+
+    /// A connection that was lost is made again.
+    async fn reconnect(&mut self) -> Result<(), StoreError> {
+        if self.client.is_closed() {
+            self.client = connect(&self.config).await?;
+            self.lines = ChartLines::read(&self.client).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn connect(config: &Config) -> Result<Client, StoreError> {
+    let (client, connection) = config.connect(NoTls).await.map_err(|error| {
+        StoreError::Unavailable(format!("PostgreSQL does not answer: {}", describe(&error)))
+    })?;
+    // The task ends with the connection; its error reaches whoever uses the client next.
+    tokio::spawn(async move { drop(connection.await) });
+    // Plans made on empty tables stay bad; these statements always want the index.
+    let settings =
+        "SET enable_seqscan = off; SET plan_cache_mode = force_custom_plan; SET jit = off";
+    client.batch_execute(settings).await.map_err(|error| classify(&error))?;
+    Ok(client)
+}
+
+impl Store for Postgres {
+    type Turn<'s> = PostgresTurn<'s>;
+
+    async fn begin(&mut self) -> Result<PostgresTurn<'_>, StoreError> {
+        self.reconnect().await?;
+        let transaction = self.client.transaction().await.map_err(|error| classify(&error))?;
+        Ok(PostgresTurn { transaction, lines: &mut self.lines })
+    }
+
+    async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
+        self.reconnect().await?;
+        let sql = "SELECT 1 FROM commits WHERE id = $1";
+        let found = self.client.query_opt(sql, &[&id.uuid()]).await;
+        Ok(found.map_err(|error| classify(&error))?.is_some())
+    }
+}
+
+impl Turn for PostgresTurn<'_> {
+    async fn load(&mut self, plan: &ReadPlan) -> Result<ReadSet, StoreError> {
+        let mut loaded = load::load(&self.transaction, self.lines, plan).await;
+        if matches!(loaded, Err(StoreError::Corrupt(_))) {
+            // Another process may have opened accounts under a chart line that is new to this one.
+            *self.lines = ChartLines::read_in(&self.transaction).await?;
+            loaded = load::load(&self.transaction, self.lines, plan).await;
+        }
+        loaded
+    }
+
+    async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
+        let new_lines = save::save(&self.transaction, self.lines, id, commit).await?;
+        self.transaction.commit().await.map_err(|error| {
+            // Without an answer from the server, the commit may have happened.
+            if error.as_db_error().is_some() {
+                classify(&error)
+            } else {
+                StoreError::Unknown(describe(&error))
+            }
+        })?;
+        self.lines.remember(new_lines);
+        Ok(())
+    }
+}
+
+/// What the caller does about an error of PostgreSQL.
+fn classify(error: &tokio_postgres::Error) -> StoreError {
+    let conflicts = [
+        SqlState::UNIQUE_VIOLATION,
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+    ];
+    match error.code() {
+        Some(code) if conflicts.contains(code) => StoreError::Conflict,
+        Some(code) if *code == SqlState::DATA_CORRUPTED || *code == SqlState::INDEX_CORRUPTED => {
+            StoreError::Corrupt(describe(error))
+        }
+        Some(_) | None => StoreError::Unavailable(describe(error)),
+    }
+}
+
+/// The server's own words, which the error's text leaves out.
+fn describe(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(db) => db.message().to_owned(),
+        None => match std::error::Error::source(error) {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        },
+    }
+}

@@ -1,0 +1,69 @@
+//! Reading the books.
+
+use std::collections::BTreeMap;
+
+use bursar_core::commit::SavedCommit;
+use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
+use bursar_core::numscript::Name;
+use uuid::Uuid;
+
+use super::Postgres;
+use super::load::{HEADERS, hold_key, query, with_postings};
+use super::row::{self, ChartLines, get, hash};
+use crate::{Head, Query, StoreError};
+
+impl Query for Postgres {
+    async fn accounts(&mut self) -> Result<Vec<(Name, Account)>, StoreError> {
+        self.reconnect().await?;
+        self.lines = ChartLines::read(&self.client).await?;
+        let sql = "SELECT address, balance, currency, line FROM accounts
+                   ORDER BY address COLLATE \"C\", currency COLLATE \"C\"";
+        let rows = query(&self.client, sql, &[]).await?;
+        let account = |row| Ok((get::<String>(row, 0)?.into(), row::account(row, 1, &self.lines)?));
+        rows.iter().map(account).collect()
+    }
+
+    async fn holds(&mut self) -> Result<Vec<(HoldKey, Hold)>, StoreError> {
+        self.reconnect().await?;
+        let sql = "SELECT gl, reference, account, currency, amount, epoch, ended_by FROM holds
+                   ORDER BY gl, reference COLLATE \"C\"";
+        let rows = query(&self.client, sql, &[]).await?;
+        rows.iter().map(|row| Ok((hold_key(row)?, row::hold(row, 2)?))).collect()
+    }
+
+    async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {
+        self.reconnect().await?;
+        let (after, limit) = (i64::try_from(after).unwrap_or(i64::MAX), i64::from(limit));
+        let sql = "SELECT seq, time, hash, id FROM commits WHERE seq > $1 ORDER BY seq LIMIT $2";
+        let rows = query(&self.client, sql, &[&after, &limit]).await?;
+        let ids = rows.iter().map(|row| get(row, 3)).collect::<Result<Vec<Uuid>, _>>()?;
+        let sql = format!("{HEADERS} WHERE t.commit_id = ANY($1) ORDER BY c.seq, t.n");
+        let headers = query(&self.client, &sql, &[&ids]).await?;
+        let mut by_commit: BTreeMap<Uuid, Vec<Transaction>> = BTreeMap::new();
+        for (header, transaction) in
+            headers.iter().zip(with_postings(&self.client, &headers).await?)
+        {
+            by_commit.entry(get(header, 8)?).or_default().push(transaction);
+        }
+        rows.iter()
+            .map(|row| {
+                Ok(SavedCommit {
+                    seq: u64::try_from(get::<i64>(row, 0)?).map_err(row::damaged)?,
+                    time: row::time(get(row, 1)?)?,
+                    hash: hash(row, 2)?,
+                    transactions: by_commit.remove(&get(row, 3)?).unwrap_or_default(),
+                })
+            })
+            .collect()
+    }
+
+    async fn head(&mut self) -> Result<Head, StoreError> {
+        self.reconnect().await?;
+        let rows = query(&self.client, "SELECT seq, hash FROM head", &[]).await?;
+        let row = rows.first().ok_or_else(|| row::damaged("the head is missing"))?;
+        Ok(Head {
+            seq: u64::try_from(get::<i64>(row, 0)?).map_err(row::damaged)?,
+            hash: hash(row, 1)?,
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! A private PostgreSQL: its own data, its own socket, gone when the test is over.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::scratch::Scratch;
+
+pub(crate) struct Cluster {
+    scratch: Scratch,
+    bin: PathBuf,
+}
+
+impl Cluster {
+    /// Starts a server that nobody else uses. Missing binaries are a failure: `./test` installs them.
+    pub(crate) fn start() -> Self {
+        let bin = binaries().expect(
+            "no PostgreSQL server under /usr/lib/postgresql: run ./test, which installs it",
+        );
+        let cluster = Self { scratch: Scratch::new(), bin };
+        if is_root() {
+            // The server refuses to run as root.
+            let owned =
+                Command::new("chown").arg("postgres").arg(cluster.scratch.path()).status().unwrap();
+            assert!(owned.success(), "the data directory could not be given to the postgres user");
+        }
+        let data = cluster.data();
+        cluster.run(
+            "initdb",
+            &["-D", &data, "-A", "trust", "-U", "bursar", "--no-sync", "-E", "UTF8"],
+        );
+        cluster.start_server();
+        cluster
+    }
+
+    pub(crate) fn start_server(&self) {
+        let options = format!(
+            "-k {} -c listen_addresses='' -c shared_buffers=64MB",
+            self.scratch.path().display()
+        );
+        let log = self.scratch.path().join("log").display().to_string();
+        self.run("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", &log, "-w", "start"]);
+    }
+
+    /// Ends every process of the server at once, as a crash would.
+    pub(crate) fn crash(&self) {
+        self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("host={} user=bursar dbname=postgres", self.scratch.path().display())
+    }
+
+    pub(crate) fn create_database(&self, name: &str) {
+        let socket = self.scratch.path().display().to_string();
+        self.run("createdb", &["-h", &socket, "-U", "bursar", name]);
+    }
+
+    fn data(&self) -> String {
+        self.scratch.path().join("data").display().to_string()
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let program = self.bin.join(program);
+        let mut command = if is_root() {
+            let mut command = Command::new("runuser");
+            command.args(["-u", "postgres", "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        let output = command.args(arguments).current_dir(self.scratch.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.crash();
+    }
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|metadata| {
+        use std::os::unix::fs::MetadataExt as _;
+        metadata.uid() == 0
+    })
+}
+
+/// The newest installed server.
+fn binaries() -> Option<PathBuf> {
+    let versions = std::fs::read_dir(Path::new("/usr/lib/postgresql")).ok()?;
+    let mut found: Vec<PathBuf> = versions
+        .filter_map(|version| Some(version.ok()?.path().join("bin")))
+        .filter(|bin| bin.join("initdb").exists())
+        .collect();
+    found.sort();
+    found.pop()
+}
