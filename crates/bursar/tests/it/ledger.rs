@@ -122,6 +122,51 @@ fn a_postgres_that_crashes_under_an_import_loses_and_doubles_nothing() {
 }
 
 #[test]
+fn a_debt_is_a_receivable_and_a_statement_adds_up() {
+    let scratch = Scratch::new();
+    let data = scratch.path().join("data").display().to_string();
+    let post = |event: &str, reference: &str, vars: Value| {
+        let event = json!({"event": event, "reference": reference, "vars": vars}).to_string();
+        ledger(&["post", &event], &data).ok();
+    };
+    let place = |mut more: Value| {
+        for (name, value) in [("merchantId", "m1"), ("currency", "PKR")] {
+            more[name] = json!(value);
+        }
+        more
+    };
+    post(
+        "PAYIN_COLLECTION",
+        "r1",
+        place(json!({"bankId": "b1", "gross": "100", "fee": "3", "vat": "1"})),
+    );
+    post(
+        "PAYIN_COLLECTION",
+        "r2",
+        json!({"merchantId": "m2", "currency": "PKR", "bankId": "b1", "gross": "50", "fee": "0", "vat": "0"}),
+    );
+    post("PAYOUT_RESERVE", "p1", place(json!({"amount": "90", "fee": "1", "vat": "0"})));
+    post("CHARGEBACK_HOLD", "d1", place(json!({"amount": "20"})));
+    insta::assert_snapshot!(ledger(&["alm"], &data).ok());
+    let rows: Value =
+        serde_json::from_str(&ledger(&["statement", "m1", "--json"], &data).ok()).unwrap();
+    let lines: Vec<String> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            let text = |key: &str| row[key].as_str().unwrap().to_owned();
+            [text("event"), text("account"), text("debit"), text("credit"), text("balance")]
+                .join(" | ")
+        })
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    assert!(
+        ledger(&["statement", "nobody"], &data).refused().contains("has no account in these books")
+    );
+}
+
+#[test]
 fn a_refused_line_does_not_stop_the_rest() {
     let scratch = Scratch::new();
     let good = payins(2);

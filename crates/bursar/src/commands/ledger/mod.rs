@@ -1,9 +1,11 @@
 //! `bursar ledger` and `bursar migrate`: the books in a data directory.
 
 mod accounts;
+mod alm;
 mod books;
 mod import;
 mod post;
+mod statement;
 mod trial_balance;
 mod verify;
 
@@ -25,6 +27,10 @@ pub(crate) enum Command {
     Accounts(ReadArguments),
     /// Turnover and balance of every GL code; the two sides must be equal
     TrialBalance(trial_balance::Arguments),
+    /// Assets against liabilities, by when they are due
+    Alm(ReadArguments),
+    /// Every movement of a merchant's money, with running balances
+    Statement(statement::Arguments),
     /// Recompute every balance, every hold and the chain of hashes from the postings
     Verify(ReadArguments),
 }
@@ -57,6 +63,8 @@ impl Command {
             Self::Post(arguments) => post::run(&arguments, config),
             Self::Accounts(arguments) => accounts::run(&arguments, config),
             Self::TrialBalance(arguments) => trial_balance::run(&arguments, config),
+            Self::Alm(arguments) => alm::run(&arguments, config),
+            Self::Statement(arguments) => statement::run(&arguments, config),
             Self::Verify(arguments) => verify::run(&arguments, config),
         }
     }
