@@ -59,8 +59,7 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
 }
 
 /// The second round: the accounts and holds of the transactions that are taken back, and what was taken back before.
-pub fn plan_second(batch: &Batch<'_>, first: &ReadSet) -> ReadPlan {
-    let known = plan(batch);
+pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> ReadPlan {
     let mut plan = ReadPlan::default();
     let reverted: BTreeSet<TransactionId> = batch.reverted().collect();
     for transaction in first.transactions.iter().filter(|found| reverted.contains(&found.id)) {

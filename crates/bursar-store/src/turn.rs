@@ -48,8 +48,9 @@ async fn attempt(
 ) -> Result<Commit, (Option<Commit>, StoreError)> {
     let early = |error| (None, error);
     let mut transaction = store.begin().await.map_err(early)?;
-    let mut records = transaction.load(&plan(batch)).await.map_err(early)?;
-    let second = plan_second(batch, &records);
+    let first = plan(batch);
+    let mut records = transaction.load(&first).await.map_err(early)?;
+    let second = plan_second(batch, &first, &records);
     if !second.is_empty() {
         records.extend(transaction.load(&second).await.map_err(early)?);
     }
