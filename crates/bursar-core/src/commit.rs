@@ -58,7 +58,7 @@ pub struct SavedCommit {
     pub transactions: Vec<Transaction>,
 }
 
-/// The link that a commit adds to the chain: no row can change, go or move without breaking every later link.
+/// The link that a commit adds to the chain: a row that changes, goes or moves breaks the link it belongs to.
 ///
 /// Times count in microseconds, as the stores keep them.
 pub fn chain(previous: [u8; 32], time: Timestamp, transactions: &[Transaction]) -> [u8; 32] {

@@ -64,6 +64,8 @@ pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> Read
     let reverted: BTreeSet<TransactionId> = batch.reverted().collect();
     for transaction in first.transactions.iter().filter(|found| reverted.contains(&found.id)) {
         plan.accounts.extend(touched(transaction));
+        // Asked once more: whoever took it back since the first round also changed these accounts.
+        plan.references.insert((REVERT.into(), transaction.id.to_string()));
         let hold = batch.rulebook().rule(&transaction.event).ok().and_then(Rule::hold);
         if let Some((_, code)) = hold {
             plan.add_hold(HoldKey { code, reference: transaction.reference.clone() });
@@ -72,7 +74,6 @@ pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> Read
     // Whether what was posted before still stands.
     let posted = first.references.iter().map(|known| (REVERT.into(), known.id.to_string()));
     plan.references.extend(posted);
-    plan.references.retain(|key| !known.references.contains(key));
     plan.accounts.retain(|key| !known.accounts.contains(key));
     plan.holds.retain(|key| !known.holds.contains(key));
     plan

@@ -40,6 +40,10 @@ pub enum Rejection {
         "{event} `{reference}` was posted and taken back by {by}: nothing was posted. If it must hold again, post it under a new reference; a hold that was opened again is ended as `{reference}#2`"
     )]
     TakenBack { event: Name, reference: String, by: TransactionId },
+    #[error(
+        "`{reference}` would name an epoch of another hold: nothing was posted. Open a hold under a reference that does not end in # and a number"
+    )]
+    EpochInReference { reference: String },
     #[error("{event} converts {currency} into itself: nothing was posted. Name two currencies")]
     SameCurrency { event: Name, currency: Currency },
     #[error(
@@ -96,6 +100,7 @@ impl Rejection {
             Self::MissingFunds { .. } => "missing_funds",
             Self::ReferenceReused { .. } => "reference_reused",
             Self::TakenBack { .. } => "taken_back",
+            Self::EpochInReference { .. } => "epoch_in_reference",
             Self::SameCurrency { .. } => "same_currency",
             Self::HoldNotFound { .. } => "hold_not_found",
             Self::HoldEnded { .. } => "hold_ended",

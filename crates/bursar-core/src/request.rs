@@ -1,6 +1,6 @@
 //! Everything that may enter, and the batch that one turn decides.
 
-use crate::ids::{CommitId, TransactionId};
+use crate::ids::{CommitId, Seed, TransactionId};
 use crate::ledger::{Admission, Event, Posted, REVERT, Revert};
 use crate::rejection::Rejection;
 use crate::rulebook::{Bound, Rulebook};
@@ -42,14 +42,18 @@ impl<'r> Batch<'r> {
         Self { rulebook, requests }
     }
 
-    /// Names the turn that decides this batch, so that a commit of unknown outcome can be looked up.
+    /// Names the turn that decides exactly these requests, so that a commit of unknown outcome can be looked up. None if
+    /// every request is refused without a look at the records.
     pub fn commit_id(&self) -> Option<CommitId> {
-        self.requests.iter().find_map(|request| match request {
-            Admitted::Post(_, admission) | Admitted::Revert(_, admission) => {
-                Some(CommitId::new(admission.now, &admission.seed, 0))
-            }
-            Admitted::Refused(_) => None,
-        })
+        let admissions = || {
+            self.requests.iter().filter_map(|request| match request {
+                Admitted::Post(_, admission) | Admitted::Revert(_, admission) => Some(admission),
+                Admitted::Refused(_) => None,
+            })
+        };
+        let first = admissions().next()?;
+        let seed = Seed::join(admissions().map(|admission| &admission.seed));
+        Some(CommitId::new(first.now, &seed, 0))
     }
 
     pub(crate) fn rulebook(&self) -> &'r Rulebook {

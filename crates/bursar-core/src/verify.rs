@@ -1,6 +1,7 @@
 //! Recomputes the books from their postings: every balance, every hold and the chain of hashes.
 //!
-//! A pure fold over the saved commits. It believes nothing that it can compute.
+//! A pure fold over the saved commits. What it cannot see: a chain that was rewritten as a whole, by somebody who can
+//! compute hashes (keep the number and hash of the last commit elsewhere), and chart lines that were edited.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,6 +31,17 @@ pub struct Report {
     pub difference_count: u64,
 }
 
+/// What the books say about their own end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct End {
+    pub seq: u64,
+    pub hash: [u8; 32],
+    pub time: Option<Timestamp>,
+    /// All rows, whether a commit names them or not.
+    pub transactions: u64,
+    pub postings: u64,
+}
+
 /// More would not help anybody to find the first cause.
 const DIFFERENCES_MAX: usize = 100;
 
@@ -44,6 +56,7 @@ pub struct Verifier<'r> {
     /// What each transaction did to a hold, in case it is taken back.
     hold_effects: BTreeMap<TransactionId, (HoldKey, HoldEffect)>,
     references: BTreeSet<(Name, String)>,
+    transaction_ids: BTreeSet<TransactionId>,
     report: Report,
 }
 
@@ -61,6 +74,7 @@ impl<'r> Verifier<'r> {
             holds: BTreeMap::new(),
             hold_effects: BTreeMap::new(),
             references: BTreeSet::new(),
+            transaction_ids: BTreeSet::new(),
             report: Report::default(),
         }
     }
@@ -117,11 +131,17 @@ impl<'r> Verifier<'r> {
             }
         }
         self.hold(transaction, &place);
+        self.transaction_ids.insert(transaction.id);
     }
 
     /// Replays what the transaction did to a hold.
     fn hold(&mut self, transaction: &Transaction, place: &str) {
         if let Some(reverted) = transaction.reverts {
+            if transaction.reference != reverted.to_string()
+                || !self.transaction_ids.contains(&reverted)
+            {
+                self.differ(format!("{place} takes back a transaction that is not there"));
+            }
             if let Some((key, effect)) = self.hold_effects.get(&reverted).cloned() {
                 self.change_hold(&key, |hold| match effect {
                     HoldEffect::Opens => hold.state = HoldState::Ended { by: transaction.id },
@@ -150,10 +170,11 @@ impl<'r> Verifier<'r> {
                 None => self.differ(format!("{place} opens a hold without money")),
             },
             HoldEffect::Ends => {
-                let is_known = self
-                    .change_hold(&key, |hold| hold.state = HoldState::Ended { by: transaction.id });
-                if !is_known {
-                    self.differ(format!("{place} ends a hold that was never opened"));
+                let was_open =
+                    self.holds.get(&key).is_some_and(|hold| hold.state == HoldState::Open);
+                self.change_hold(&key, |hold| hold.state = HoldState::Ended { by: transaction.id });
+                if !was_open {
+                    self.differ(format!("{place} ends a hold that is not open"));
                 }
             }
         }
@@ -171,8 +192,10 @@ impl<'r> Verifier<'r> {
         Some(Hold { account, money, epoch: 1, state: HoldState::Open })
     }
 
-    fn change_hold(&mut self, key: &HoldKey, change: impl FnOnce(&mut Hold)) -> bool {
-        self.holds.get_mut(key).map(change).is_some()
+    fn change_hold(&mut self, key: &HoldKey, change: impl FnOnce(&mut Hold)) {
+        if let Some(hold) = self.holds.get_mut(key) {
+            change(hold);
+        }
     }
 
     /// Compares with what the books say about themselves.
@@ -180,8 +203,18 @@ impl<'r> Verifier<'r> {
         mut self,
         accounts: &[(Name, Account)],
         holds: &[(HoldKey, Hold)],
-        head: (u64, [u8; 32]),
+        end: &End,
     ) -> Report {
+        if end.time != self.time {
+            self.differ("the head is not dated as the last commit is".to_owned());
+        }
+        if (end.transactions, end.postings) != (self.report.transactions, self.report.postings) {
+            self.differ(format!(
+                "there are {} transactions and {} postings, but commits have {} and {}: rows stand outside the chain",
+                end.transactions, end.postings, self.report.transactions, self.report.postings
+            ));
+        }
+        let head = (end.seq, end.hash);
         if head != (self.report.commits, self.hash) {
             self.differ(format!(
                 "the head names commit {}, but the last one is {}: commits were removed or added",
@@ -193,7 +226,10 @@ impl<'r> Verifier<'r> {
         for (address, account) in accounts {
             let currency = account.balance.currency();
             let key = (Name::clone(address), currency);
-            let sum = self.balances.remove(&key).unwrap_or_default();
+            let Some(sum) = self.balances.remove(&key) else {
+                self.differ(format!("{address} has an account in {currency} and no postings"));
+                continue;
+            };
             if sum != i128::from(account.balance.minor()) {
                 let sum = decimal(sum, currency);
                 let balance = account.balance;

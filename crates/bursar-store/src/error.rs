@@ -4,14 +4,14 @@
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Somebody else was faster: run the turn again from the beginning.
-    #[error("another writer changed the same records: nothing was saved. The turn is run again")]
+    #[error("other writers changed the same records again and again: nothing was saved. Try again")]
     Conflict,
     /// The store cannot be used now: try again later.
     #[error("the store is not available: {0}. Nothing was saved; put that right and try again")]
     Unavailable(String),
     /// The commit was sent and its fate is not known: look it up before answering anybody.
     #[error(
-        "the connection was lost while a commit was under way: {0}. Look the commit up before trying again"
+        "whether the commit was saved is not known: {0}. Look at the books before trying again; an event that was posted is answered, not posted twice"
     )]
     Unknown(String),
     /// The store holds what it should not hold: stop.

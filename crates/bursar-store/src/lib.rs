@@ -17,6 +17,7 @@ use bursar_core::ledger::{Account, Hold, HoldKey};
 use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
+use bursar_core::verify::End;
 
 pub use error::StoreError;
 pub use memory::{Memory, MemoryTurn};
@@ -57,13 +58,9 @@ pub trait Query {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<SavedCommit>, StoreError>>;
 
-    /// The number and the hash of the last commit.
-    fn head(&mut self) -> impl Future<Output = Result<Head, StoreError>>;
-}
+    /// The end of the chain, and how many rows there are in all.
+    fn end(&mut self) -> impl Future<Output = Result<End, StoreError>>;
 
-/// The end of the chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Head {
-    pub seq: u64,
-    pub hash: [u8; 32],
+    /// From here on, all reads see the books as they are now. Without it, a report could mix two moments.
+    fn read_at_one_moment(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 }

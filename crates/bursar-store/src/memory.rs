@@ -8,8 +8,9 @@ use bursar_core::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::{KnownReference, ReadSet};
+use bursar_core::verify::End;
 
-use crate::{Head, Query, Store, StoreError, Turn};
+use crate::{Query, Store, StoreError, Turn};
 
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
@@ -72,7 +73,7 @@ impl Turn for MemoryTurn<'_> {
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let memory = self.0;
         let Some(time) = commit.time() else { return Ok(()) };
-        memory.check(commit)?;
+        memory.check(id, commit)?;
         for write in &commit.accounts {
             let key = (Name::clone(&write.address), write.after.balance.currency());
             memory.accounts.insert(key, write.after.clone());
@@ -85,7 +86,7 @@ impl Turn for MemoryTurn<'_> {
             memory.references.insert(key, transaction.id);
             memory.places.insert(transaction.id, (memory.commits.len(), place));
         }
-        let head = memory.end();
+        let head = memory.head();
         memory.commit_ids.insert(id);
         memory.commits.push(SavedCommit {
             seq: head.seq.saturating_add(1),
@@ -104,7 +105,7 @@ impl Memory {
     }
 
     /// What the database would refuse by its keys and conditions.
-    fn check(&self, commit: &Commit) -> Result<(), StoreError> {
+    fn check(&self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let is_funded = commit.accounts.iter().all(|write| {
             let key = (Name::clone(&write.address), write.after.balance.currency());
             let opening = self.accounts.get(&key).map_or(0, |account| account.balance.minor());
@@ -117,11 +118,17 @@ impl Memory {
         });
         let is_held =
             commit.holds.iter().all(|write| self.holds.get(&write.key) == write.before.as_ref());
+        let is_new = is_new && !self.commit_ids.contains(&id);
         if is_funded && is_new && is_held { Ok(()) } else { Err(StoreError::Conflict) }
     }
 
-    fn end(&self) -> Head {
-        self.commits.last().map_or(Head::default(), |last| Head { seq: last.seq, hash: last.hash })
+    fn head(&self) -> End {
+        self.commits.last().map_or(End::default(), |last| End {
+            seq: last.seq,
+            hash: last.hash,
+            time: Some(last.time),
+            ..End::default()
+        })
     }
 }
 
@@ -143,7 +150,17 @@ impl Query for Memory {
         Ok(self.commits.iter().skip(first).take(limit).cloned().collect())
     }
 
-    async fn head(&mut self) -> Result<Head, StoreError> {
-        Ok(self.end())
+    async fn end(&mut self) -> Result<End, StoreError> {
+        let transactions = || self.commits.iter().flat_map(|commit| &commit.transactions);
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        Ok(End {
+            transactions: count(transactions().count()),
+            postings: count(transactions().map(|transaction| transaction.postings.len()).sum()),
+            ..self.head()
+        })
+    }
+
+    async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {
+        Ok(())
     }
 }

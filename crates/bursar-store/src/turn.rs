@@ -28,11 +28,12 @@ pub async fn turn(store: &mut impl Store, batch: &Batch<'_>) -> Result<Commit, S
         match (error, commit) {
             (StoreError::Conflict, _) if tries < TRIES_MAX => {}
             (StoreError::Unknown(reason), Some(commit)) => {
-                if store.has_commit(id).await? {
-                    return Ok(commit);
-                }
-                if tries >= TRIES_MAX {
-                    return Err(StoreError::Unavailable(reason));
+                match store.has_commit(id).await {
+                    Ok(true) => return Ok(commit),
+                    Ok(false) if tries < TRIES_MAX => {}
+                    Ok(false) => return Err(StoreError::Unavailable(reason)),
+                    // Still not known: saying that nothing was saved would be a guess.
+                    Err(error) => return Err(StoreError::Unknown(format!("{reason}; {error}"))),
                 }
             }
             (error, _) => return Err(error),

@@ -28,6 +28,17 @@ impl Seed {
 }
 
 impl Seed {
+    /// The seed of what several requests make together.
+    #[must_use]
+    pub fn join<'s>(seeds: impl IntoIterator<Item = &'s Self>) -> Self {
+        let mut hash = Sha256::new();
+        for seed in seeds {
+            hash.update(seed.0);
+        }
+        let bytes: [u8; 32] = hash.finalize().into();
+        Self(bytes.first_chunk().copied().unwrap_or_default())
+    }
+
     /// The seed of one thing among several that a request makes. Length first, so that two names cannot run together.
     #[must_use]
     pub fn child(&self, names: [&str; 2]) -> Self {

@@ -117,6 +117,9 @@ impl Ledger {
         let claim = Claim { account, money };
         let key = HoldKey { code, reference: reference.to_owned() };
         match (effect, self.holds.get(&key)) {
+            (HoldEffect::Opens, None) if key.reopened().is_some() => {
+                Err(Rejection::EpochInReference { reference: key.reference })
+            }
             (HoldEffect::Opens, None) => Ok(Some((key, Hold::open(claim)))),
             (HoldEffect::Opens, Some(_)) => {
                 let event = Name::clone(bound.rule().event());

@@ -17,7 +17,7 @@ use crate::StoreError;
 
 pub(super) async fn load(
     client: &impl GenericClient,
-    lines: &ChartLines,
+    lines: &mut ChartLines,
     plan: &ReadPlan,
 ) -> Result<ReadSet, StoreError> {
     let mut records = ReadSet::default();
@@ -29,22 +29,10 @@ pub(super) async fn load(
             plan.accounts.iter().map(|(address, currency)| (&**address, currency.code())).unzip();
         let sql = "SELECT address, balance, currency, line FROM accounts
                    JOIN unnest($1::text[], $2::text[]) AS k (address, currency) USING (address, currency)";
-        for row in &query(client, sql, &[&addresses, &currencies]).await? {
+        let rows = query(client, sql, &[&addresses, &currencies]).await?;
+        lines.refresh(client, rows.iter().map(|row| get(row, 3))).await?;
+        for row in &rows {
             records.accounts.push((get::<String>(row, 0)?.into(), row::account(row, 1, lines)?));
-        }
-    }
-    if !plan.references.is_empty() {
-        let (events, references): (Vec<&str>, Vec<&str>) =
-            plan.references.iter().map(|(event, reference)| (&**event, reference.as_str())).unzip();
-        let sql = "SELECT event, reference, id, request_hash FROM transactions
-                   JOIN unnest($1::text[], $2::text[]) AS k (event, reference) USING (event, reference)";
-        for row in &query(client, sql, &[&events, &references]).await? {
-            records.references.push(KnownReference {
-                event: get::<String>(row, 0)?.into(),
-                reference: get(row, 1)?,
-                id: TransactionId::from_uuid(get(row, 2)?),
-                request_hash: hash(row, 3)?,
-            });
         }
     }
     if !plan.holds.is_empty() {
@@ -62,6 +50,21 @@ pub(super) async fn load(
         let sql = format!("{HEADERS} WHERE t.id = ANY($1)");
         let headers = query(client, &sql, &[&ids]).await?;
         records.transactions = with_postings(client, &headers).await?;
+    }
+    // Last: what was posted since the reads above must be known as posted.
+    if !plan.references.is_empty() {
+        let (events, references): (Vec<&str>, Vec<&str>) =
+            plan.references.iter().map(|(event, reference)| (&**event, reference.as_str())).unzip();
+        let sql = "SELECT event, reference, id, request_hash FROM transactions
+                   JOIN unnest($1::text[], $2::text[]) AS k (event, reference) USING (event, reference)";
+        for row in &query(client, sql, &[&events, &references]).await? {
+            records.references.push(KnownReference {
+                event: get::<String>(row, 0)?.into(),
+                reference: get(row, 1)?,
+                id: TransactionId::from_uuid(get(row, 2)?),
+                request_hash: hash(row, 3)?,
+            });
+        }
     }
     Ok(records)
 }

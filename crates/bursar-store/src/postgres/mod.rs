@@ -1,7 +1,8 @@
 //! The books in PostgreSQL: several processes may write, and all commits have one order.
 //!
 //! A turn is one READ COMMITTED transaction with a constant number of statements. Nothing is locked while it loads; what
-//! the decision relied on is checked again by the statements that save, and a lost race is a conflict.
+//! an accepted event relied on is checked again by the statements that save, and a lost race is a conflict. References
+//! are read last, so that an event which somebody else has just posted is answered and not refused.
 
 mod load;
 mod query;
@@ -42,11 +43,16 @@ impl std::fmt::Debug for PostgresTurn<'_> {
 }
 
 impl Postgres {
+    /// Whether a database holds books.
+    pub async fn exists(url: &str) -> Result<bool, StoreError> {
+        let client = connect(&parse(url)?).await?;
+        let found = client.query_one("SELECT to_regclass('head') IS NOT NULL", &[]).await;
+        found.and_then(|row| row.try_get(0)).map_err(|error| classify(&error))
+    }
+
     /// Connects to the books and brings the schema up to date.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        let config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
-            StoreError::Unavailable(format!("the database URL cannot be read: {error}"))
-        })?;
+        let config = parse(url)?;
         let mut client = connect(&config).await?;
         // One process at a time changes the schema; the others wait and find it done.
         let lock = "SELECT pg_advisory_lock(7002114)";
@@ -67,6 +73,12 @@ impl Postgres {
         }
         Ok(())
     }
+}
+
+fn parse(url: &str) -> Result<Config, StoreError> {
+    url.parse().map_err(|error: tokio_postgres::Error| {
+        StoreError::Unavailable(format!("the database URL cannot be read: {error}"))
+    })
 }
 
 async fn connect(config: &Config) -> Result<Client, StoreError> {
@@ -101,24 +113,17 @@ impl Store for Postgres {
 
 impl Turn for PostgresTurn<'_> {
     async fn load(&mut self, plan: &ReadPlan) -> Result<ReadSet, StoreError> {
-        let mut loaded = load::load(&self.transaction, self.lines, plan).await;
-        if matches!(loaded, Err(StoreError::Corrupt(_))) {
-            // Another process may have opened accounts under a chart line that is new to this one.
-            *self.lines = ChartLines::read_in(&self.transaction).await?;
-            loaded = load::load(&self.transaction, self.lines, plan).await;
-        }
-        loaded
+        load::load(&self.transaction, self.lines, plan).await
     }
 
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let new_lines = save::save(&self.transaction, self.lines, id, commit).await?;
-        self.transaction.commit().await.map_err(|error| {
-            // Without an answer from the server, the commit may have happened.
-            if error.as_db_error().is_some() {
-                classify(&error)
-            } else {
-                StoreError::Unknown(describe(&error))
-            }
+        self.transaction.commit().await.map_err(|error| match classify(&error) {
+            StoreError::Conflict => StoreError::Conflict,
+            // Anything but a lost race leaves open whether the commit happened.
+            StoreError::Unavailable(reason)
+            | StoreError::Unknown(reason)
+            | StoreError::Corrupt(reason) => StoreError::Unknown(reason),
         })?;
         self.lines.remember(new_lines);
         Ok(())

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use bursar_core::commit::SavedCommit;
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
+use bursar_core::verify::End;
 use uuid::Uuid;
 
-use super::Postgres;
 use super::load::{HEADERS, hold_key, query, with_postings};
 use super::row::{self, ChartLines, get, hash};
-use crate::{Head, Query, StoreError};
+use super::{Postgres, classify};
+use crate::{Query, StoreError};
 
 impl Query for Postgres {
     async fn accounts(&mut self) -> Result<Vec<(Name, Account)>, StoreError> {
@@ -57,13 +58,24 @@ impl Query for Postgres {
             .collect()
     }
 
-    async fn head(&mut self) -> Result<Head, StoreError> {
+    async fn end(&mut self) -> Result<End, StoreError> {
         self.reconnect().await?;
-        let rows = query(&self.client, "SELECT seq, hash FROM head", &[]).await?;
+        let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings) FROM head";
+        let rows = query(&self.client, sql, &[]).await?;
         let row = rows.first().ok_or_else(|| row::damaged("the head is missing"))?;
-        Ok(Head {
-            seq: u64::try_from(get::<i64>(row, 0)?).map_err(row::damaged)?,
+        let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(row::damaged);
+        Ok(End {
+            seq: number(0)?,
             hash: hash(row, 1)?,
+            time: get::<Option<i64>>(row, 2)?.map(row::time).transpose()?,
+            transactions: number(3)?,
+            postings: number(4)?,
         })
+    }
+
+    async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {
+        self.reconnect().await?;
+        let sql = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        self.client.batch_execute(sql).await.map_err(|error| classify(&error))
     }
 }

@@ -9,7 +9,7 @@ use bursar_core::ledger::{Account, Hold, HoldState};
 use bursar_core::money::Money;
 use jiff::Timestamp;
 use tokio_postgres::types::FromSql;
-use tokio_postgres::{Client, GenericClient, Row, Transaction};
+use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
 use super::classify;
@@ -25,15 +25,27 @@ pub(super) struct ChartLines {
 pub(super) type NewLines = Vec<(i64, Arc<GlAccount>)>;
 
 impl ChartLines {
-    pub(super) async fn read(client: &Client) -> Result<Self, StoreError> {
-        Self::read_from(client).await
+    /// Another process may have opened accounts under a chart line that is new to this one.
+    pub(super) async fn refresh(
+        &mut self,
+        client: &impl GenericClient,
+        mut numbers: impl Iterator<Item = Result<i64, StoreError>>,
+    ) -> Result<(), StoreError> {
+        let is_known = |number: Result<i64, StoreError>| {
+            number.map(|number| self.by_number.contains_key(&number))
+        };
+        let unknown = numbers.find_map(|number| match is_known(number) {
+            Ok(true) => None,
+            Ok(false) => Some(Ok(())),
+            Err(error) => Some(Err(error)),
+        });
+        if unknown.transpose()?.is_some() {
+            *self = Self::read(client).await?;
+        }
+        Ok(())
     }
 
-    pub(super) async fn read_in(transaction: &Transaction<'_>) -> Result<Self, StoreError> {
-        Self::read_from(transaction).await
-    }
-
-    async fn read_from(client: &impl GenericClient) -> Result<Self, StoreError> {
+    pub(super) async fn read(client: &impl GenericClient) -> Result<Self, StoreError> {
         let sql = "SELECT line, gl, name, class, address, liquidity, view FROM chart_lines";
         let rows = client.query(sql, &[]).await.map_err(|error| classify(&error))?;
         let mut lines = Self::default();

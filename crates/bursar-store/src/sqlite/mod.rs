@@ -12,7 +12,7 @@ use bursar_core::commit::Commit;
 use bursar_core::ids::CommitId;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
 
 use crate::{Store, StoreError, Turn};
 use row::ChartLines;
@@ -99,7 +99,13 @@ impl Turn for SqliteTurn<'_> {
 
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let new_lines = save::save(&self.transaction, self.lines, id, commit)?;
-        self.transaction.commit().map_err(|error| classify(&error))?;
+        self.transaction.commit().map_err(|error| match classify(&error) {
+            // The log may hold the whole commit although the disk complained: it is looked up before anybody is told.
+            StoreError::Unavailable(reason) => StoreError::Unknown(reason),
+            known @ (StoreError::Conflict | StoreError::Unknown(_) | StoreError::Corrupt(_)) => {
+                known
+            }
+        })?;
         // Only now: numbers of a turn that was rolled back are given out again.
         self.lines.remember(new_lines);
         Ok(())
@@ -120,10 +126,18 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
 /// What the caller does about an error of SQLite.
 fn classify(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
-        Some(ErrorCode::ConstraintViolation) => StoreError::Conflict,
+        Some(ErrorCode::ConstraintViolation) if is_unique_violation(error) => StoreError::Conflict,
+        Some(ErrorCode::ConstraintViolation) => {
+            StoreError::Corrupt(format!("a row breaks a rule of the schema: {error}"))
+        }
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             StoreError::Corrupt(format!("the database file is damaged: {error}"))
         }
         _ => StoreError::Unavailable(error.to_string()),
     }
+}
+
+fn is_unique_violation(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    matches!(code, Some(ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY))
 }

@@ -3,12 +3,13 @@
 use bursar_core::commit::SavedCommit;
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
+use bursar_core::verify::End;
 use rusqlite::params;
 
 use super::load::{header, postings};
 use super::row::{self, get, parse};
 use super::{Sqlite, classify};
-use crate::{Head, Query, StoreError};
+use crate::{Query, StoreError};
 
 impl Query for Sqlite {
     async fn accounts(&mut self) -> Result<Vec<(Name, Account)>, StoreError> {
@@ -55,12 +56,26 @@ impl Query for Sqlite {
         Ok(commits)
     }
 
-    async fn head(&mut self) -> Result<Head, StoreError> {
-        let found = self.connection.query_row("SELECT seq, hash FROM head", [], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get(1)?))
-        });
-        let (seq, hash) = found.map_err(|error| classify(&error))?;
-        Ok(Head { seq: u64::try_from(seq).map_err(row::damaged)?, hash })
+    async fn end(&mut self) -> Result<End, StoreError> {
+        let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings) FROM head";
+        let mut statement =
+            self.connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+        let mut rows = statement.query([]).map_err(|error| classify(&error))?;
+        let row = rows.next().map_err(|error| classify(&error))?;
+        let row = row.ok_or_else(|| row::damaged("the head is missing"))?;
+        let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(row::damaged);
+        Ok(End {
+            seq: number(0)?,
+            hash: get(row, 1)?,
+            time: get::<Option<i64>>(row, 2)?.map(row::time).transpose()?,
+            transactions: number(3)?,
+            postings: number(4)?,
+        })
+    }
+
+    /// Nobody else writes while this process holds the data directory.
+    async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {
+        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ fn verify(rulebook: &Rulebook, books: &Books) -> Vec<String> {
     for commit in &books.history {
         verifier.add(commit);
     }
-    verifier.finish(&books.accounts, &books.holds, (books.head.seq, books.head.hash)).differences
+    verifier.finish(&books.accounts, &books.holds, &books.end).differences
 }
 
 proptest! {

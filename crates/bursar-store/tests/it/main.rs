@@ -12,4 +12,5 @@ mod conformance;
 mod postgres;
 mod scratch;
 mod sqlite;
+mod unknown;
 mod workload;

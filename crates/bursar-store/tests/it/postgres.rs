@@ -1,17 +1,17 @@
 //! PostgreSQL: the same answers as memory, several writers, and a server that goes away.
 
-use bursar_core::ids::Seed;
-use bursar_core::ledger::{Admission, Event, Posted};
-use bursar_core::request::{Batch, Body, Request};
+use std::collections::BTreeMap;
+
+use bursar_core::ledger::Posted;
+use bursar_core::request::{Answer, Batch, Request};
 use bursar_core::rulebook::Rulebook;
 use bursar_core::verify::Verifier;
 use bursar_store::{Memory, Postgres, Query as _, StoreError, turn};
-use jiff::Timestamp;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
 use crate::cluster::Cluster;
-use crate::workload::{block_on, run, steps};
+use crate::workload::{block_on, payin, post, run, steps};
 
 #[test]
 fn postgres_answers_as_memory_does() {
@@ -47,10 +47,52 @@ fn four_writers_on_one_hot_account_lose_nothing() {
         for commit in store.history(0, 1_000).await.unwrap() {
             verifier.add(&commit);
         }
-        let head = store.head().await.unwrap();
-        assert_eq!(head.seq, 100);
-        let report =
-            verifier.finish(&accounts, &store.holds().await.unwrap(), (head.seq, head.hash));
+        let end = store.end().await.unwrap();
+        assert_eq!(end.seq, 100);
+        let report = verifier.finish(&accounts, &store.holds().await.unwrap(), &end);
+        assert_eq!(report.differences, Vec::<String>::new());
+    });
+}
+
+/// Four connections tell the same story about one poor merchant: each event is posted by one of them and answered to the
+/// others, money that is not there is not moved, and a hold ends once.
+#[test]
+fn four_writers_of_the_same_events_post_each_once() {
+    let cluster = Cluster::start();
+    let rulebook = Rulebook::bundled().unwrap();
+    block_on(async {
+        drop(Postgres::open(&cluster.url()).await.unwrap());
+        let writers = (0..4).map(|writer| tell_story(cluster.url(), &rulebook, writer));
+        let mut posted: BTreeMap<String, u32> = BTreeMap::new();
+        for (event, answer) in futures(writers.collect()).await.into_iter().flatten() {
+            let count = posted.entry(event.clone()).or_default();
+            match answer {
+                Ok(Posted::New(_)) => *count += 1,
+                Ok(Posted::Replayed(_)) => {}
+                Err(rejection) => {
+                    let code = rejection.code();
+                    let is_fair = matches!(code, "missing_funds" | "hold_ended" | "hold_not_found");
+                    assert!(is_fair, "{event}: {rejection}");
+                }
+            }
+        }
+        assert!(posted.values().all(|count| *count <= 1), "{posted:?}");
+        assert!(posted.values().sum::<u32>() > 60, "most of the story happened: {posted:?}");
+
+        let mut store = Postgres::open(&cluster.url()).await.unwrap();
+        let accounts = store.accounts().await.unwrap();
+        // The bank may: a settled payout has left it.
+        for (address, account) in
+            accounts.iter().filter(|(_, account)| account.metadata.view != "cash")
+        {
+            assert!(!account.balance.is_negative(), "{address} {}", account.balance);
+        }
+        let mut verifier = Verifier::new(&rulebook, &accounts);
+        for commit in store.history(0, 10_000).await.unwrap() {
+            verifier.add(&commit);
+        }
+        let end = store.end().await.unwrap();
+        let report = verifier.finish(&accounts, &store.holds().await.unwrap(), &end);
         assert_eq!(report.differences, Vec::<String>::new());
     });
 }
@@ -88,6 +130,33 @@ fn a_server_that_is_not_there_is_named() {
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
 }
 
+/// 40 payouts of 10.00 from a merchant with 250.00: reserved, then settled or released, a few at a time.
+async fn tell_story(url: String, rulebook: &Rulebook, writer: u32) -> Vec<(String, Answer)> {
+    let mut store = Postgres::open(&url).await.unwrap();
+    let mut answers = Vec::new();
+    let mut number = writer * 1_000_000;
+    let mut tell = async |events: &[(&str, String)]| {
+        let requests: Vec<Request> = events
+            .iter()
+            .map(|(event, reference)| {
+                number += 1;
+                post(rulebook, event, reference, number)
+            })
+            .collect();
+        let commit = turn(&mut store, &Batch::new(rulebook, &requests)).await.unwrap();
+        let named = events.iter().map(|(event, reference)| format!("{event} {reference}"));
+        answers.extend(named.zip(commit.answers));
+    };
+    tell(&[("ADJUSTMENT_CREDIT", "start".to_owned())]).await;
+    for payout in 0..40_u32 {
+        let end = if payout.is_multiple_of(3) { "PAYOUT_SETTLE" } else { "PAYOUT_RELEASE" };
+        let (now, before) = (format!("p{payout}"), format!("p{}", payout.saturating_sub(1)));
+        tell(&[("PAYOUT_RESERVE", now.clone()), ("PAYIN_COLLECTION", now.clone())]).await;
+        tell(&[(end, now), ("PAYOUT_SETTLE", before.clone()), ("PAYOUT_RELEASE", before)]).await;
+    }
+    answers
+}
+
 /// 25 batches of 40 pay-ins; returns how many were posted.
 async fn writes(url: String, rulebook: &Rulebook, writer: u32) -> u32 {
     let mut store = Postgres::open(&url).await.unwrap();
@@ -100,29 +169,6 @@ async fn writes(url: String, rulebook: &Rulebook, writer: u32) -> u32 {
             u32::try_from(commit.answers.iter().filter(|answer| answer.is_ok()).count()).unwrap();
     }
     posted
-}
-
-fn payin(writer: u32, number: u32) -> Request {
-    let pairs = [
-        ("merchantId", "m1"),
-        ("bankId", "b1"),
-        ("currency", "PKR"),
-        ("gross", "100"),
-        ("fee", "1"),
-        ("vat", "0.1"),
-    ];
-    let event = Event {
-        name: "PAYIN_COLLECTION".to_owned(),
-        reference: format!("r{writer}-{number}"),
-        variables: pairs
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect(),
-        effective_at: None,
-    };
-    let now = Timestamp::from_second(1_794_700_800).unwrap();
-    let seed = Seed::from(u64::from(writer) << 32 | u64::from(number));
-    Request { admission: Admission { now, seed }, body: Body::Post(event) }
 }
 
 /// Drives all of them together on one thread.

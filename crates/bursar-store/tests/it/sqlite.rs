@@ -25,7 +25,7 @@ fn the_books_survive_the_process() {
         assert_eq!(again.holds().await.unwrap(), before.holds);
         assert_eq!(again.history(0, 1_000).await.unwrap(), before.history);
         assert_eq!(again.history(2, 1).await.unwrap(), before.history[2..3]);
-        assert_eq!(again.head().await.unwrap(), before.head);
+        assert_eq!(again.end().await.unwrap(), before.end);
     });
 }
 

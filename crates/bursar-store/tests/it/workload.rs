@@ -9,7 +9,8 @@ use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted};
 use bursar_core::numscript::Name;
 use bursar_core::request::{Answer, Batch, Body, Request};
 use bursar_core::rulebook::Rulebook;
-use bursar_store::{Head, Query, Store, turn};
+use bursar_core::verify::End;
+use bursar_store::{Query, Store, turn};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use tokio::runtime::{Builder, Runtime};
@@ -62,7 +63,7 @@ pub(crate) struct Books {
     pub(crate) accounts: Vec<(Name, Account)>,
     pub(crate) holds: Vec<(HoldKey, Hold)>,
     pub(crate) history: Vec<SavedCommit>,
-    pub(crate) head: Head,
+    pub(crate) end: End,
 }
 
 /// One runtime for the whole test: a connection lives in the runtime that it was made in.
@@ -110,7 +111,7 @@ pub(crate) fn run(
             accounts: store.accounts().await.unwrap(),
             holds: store.holds().await.unwrap(),
             history: store.history(0, u32::MAX).await.unwrap(),
-            head: store.head().await.unwrap(),
+            end: store.end().await.unwrap(),
         }
     })
 }
@@ -139,4 +140,51 @@ fn request(step: &Step, rulebook: &Rulebook, admitted: u32, posted: &[String]) -
     let admission = Admission { now, seed: Seed::from(u64::from(admitted)) };
     let event = Event { name: name.to_owned(), reference, variables, effective_at: None };
     Request { admission, body: Body::Post(event) }
+}
+
+/// A pay-in of 100.00 for one merchant at one bank.
+pub(crate) fn payin(writer: u32, number: u32) -> Request {
+    let pairs = [
+        ("merchantId", "m1"),
+        ("bankId", "b1"),
+        ("currency", "PKR"),
+        ("gross", "100"),
+        ("fee", "1"),
+        ("vat", "0.1"),
+    ];
+    let event = Event {
+        name: "PAYIN_COLLECTION".to_owned(),
+        reference: format!("r{writer}-{number}"),
+        variables: pairs
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+        effective_at: None,
+    };
+    let now = Timestamp::from_second(1_794_700_800).unwrap();
+    let seed = Seed::from(u64::from(writer) << 32 | u64::from(number));
+    Request { admission: Admission { now, seed }, body: Body::Post(event) }
+}
+
+/// An event about one merchant: a payout of 10.00, a pay-in of 1.00, a start of 250.00.
+pub(crate) fn post(rulebook: &Rulebook, name: &str, reference: &str, number: u32) -> Request {
+    let amount = if name == "ADJUSTMENT_CREDIT" { "250" } else { "10" };
+    let value = |variable: &str| match variable {
+        "merchantId" => "m1",
+        "bankId" => "b1",
+        "currency" => "PKR",
+        "fee" | "vat" => "0",
+        "gross" => "1",
+        _ => amount,
+    };
+    let variables = rulebook.rule(name).unwrap().variables().iter();
+    let variables =
+        variables.map(|variable| (variable.clone(), value(variable).to_owned())).collect();
+    let (name, reference) = (name.to_owned(), reference.to_owned());
+    let event = Event { name, reference, variables, effective_at: None };
+    let now = Timestamp::from_second(1_794_700_800).unwrap();
+    Request {
+        admission: Admission { now, seed: Seed::from(u64::from(number)) },
+        body: Body::Post(event),
+    }
 }

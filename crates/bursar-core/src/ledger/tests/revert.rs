@@ -78,6 +78,8 @@ fn what_was_taken_back_is_not_answered_as_if_it_held() {
         desk.refuse("PAYOUT_RELEASE", "p1#1", "amount=100 fee=0 vat=0")
             .starts_with("hold_not_found")
     );
+    let opened = desk.refuse("PAYOUT_RESERVE", "p1#2", "amount=1 fee=0 vat=0");
+    assert!(opened.starts_with("epoch_in_reference"), "{opened}");
     desk.must("PAYOUT_RELEASE", "p1#2", "amount=100 fee=0 vat=0");
     assert_eq!(desk.balance("merchants:m1:available:PKR"), "1000.00");
     assert!(desk.refuse("PAYOUT_SETTLE", "p1", "amount=100 fee=0 vat=0").starts_with("hold_ended"));

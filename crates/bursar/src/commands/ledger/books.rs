@@ -8,7 +8,8 @@ use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey};
 use bursar_core::numscript::Name;
 use bursar_core::request::{Batch, Body, Request};
 use bursar_core::rulebook::Rulebook;
-use bursar_store::{Head, Postgres, Query as _, Sqlite, StoreError, turn};
+use bursar_core::verify::End;
+use bursar_store::{Postgres, Query as _, Sqlite, StoreError, turn};
 use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
 
@@ -43,7 +44,22 @@ impl Books {
                 data.display()
             )));
         }
-        Self::open(place, config)
+        if let Some(url) = &place.database_url {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            let exists = runtime.block_on(Postgres::exists(url)).map_err(|error| failed(&error))?;
+            if !exists {
+                return Err(Failure::new(
+                    "there are no books in this database: nothing was read. Check the URL, or make them with `bursar migrate`",
+                ));
+            }
+        }
+        let mut books = Self::open(place, config)?;
+        let frozen = match &mut books.store {
+            AnyStore::Sqlite(store) => books.runtime.block_on(store.read_at_one_moment()),
+            AnyStore::Postgres(store) => books.runtime.block_on(store.read_at_one_moment()),
+        };
+        frozen.map_err(|error| failed(&error))?;
+        Ok(books)
     }
 
     /// Opens the books, and makes them if they are not there.
@@ -97,10 +113,10 @@ impl Books {
         found.map_err(|error| failed(&error))
     }
 
-    pub(super) fn head(&mut self) -> Result<Head, Failure> {
+    pub(super) fn end(&mut self) -> Result<End, Failure> {
         let found = match &mut self.store {
-            AnyStore::Sqlite(store) => self.runtime.block_on(store.head()),
-            AnyStore::Postgres(store) => self.runtime.block_on(store.head()),
+            AnyStore::Sqlite(store) => self.runtime.block_on(store.end()),
+            AnyStore::Postgres(store) => self.runtime.block_on(store.end()),
         };
         found.map_err(|error| failed(&error))
     }

@@ -31,8 +31,8 @@ pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<()
         Ok(())
     })?;
     let holds = books.holds()?;
-    let head = books.head()?;
-    let report = verifier.finish(&accounts, &holds, (head.seq, head.hash));
+    let end = books.end()?;
+    let report = verifier.finish(&accounts, &holds, &end);
     let count = report.difference_count;
     let answer = Answer {
         ok: count == 0,

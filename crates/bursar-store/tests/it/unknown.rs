@@ -1,0 +1,113 @@
+//! Commits whose fate is not known: looked up, and only then answered, run again, or called unknown.
+
+use bursar_core::commit::Commit;
+use bursar_core::ids::CommitId;
+use bursar_core::ledger::Posted;
+use bursar_core::plan::ReadPlan;
+use bursar_core::records::ReadSet;
+use bursar_core::request::Batch;
+use bursar_core::rulebook::Rulebook;
+use bursar_store::{Memory, MemoryTurn, Query as _, Store, StoreError, Turn, turn};
+
+use crate::workload::{block_on, payin};
+
+/// A memory store whose first commit loses its answer.
+struct Flaky {
+    memory: Memory,
+    fault: Option<Fault>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    SavedUnanswered,
+    LostUnanswered,
+    SavedAndUnreachable,
+}
+
+struct FlakyTurn<'s> {
+    turn: MemoryTurn<'s>,
+    fault: Option<Fault>,
+}
+
+impl Store for Flaky {
+    type Turn<'s> = FlakyTurn<'s>;
+
+    async fn begin(&mut self) -> Result<FlakyTurn<'_>, StoreError> {
+        let fault = if self.fault == Some(Fault::SavedAndUnreachable) {
+            self.fault
+        } else {
+            self.fault.take()
+        };
+        Ok(FlakyTurn { turn: self.memory.begin().await?, fault })
+    }
+
+    async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
+        if self.fault == Some(Fault::SavedAndUnreachable) {
+            return Err(StoreError::Unavailable("nobody answers".to_owned()));
+        }
+        self.memory.has_commit(id).await
+    }
+}
+
+impl Turn for FlakyTurn<'_> {
+    async fn load(&mut self, plan: &ReadPlan) -> Result<ReadSet, StoreError> {
+        self.turn.load(plan).await
+    }
+
+    async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
+        match self.fault {
+            None => self.turn.save(id, commit).await,
+            Some(Fault::LostUnanswered) => Err(StoreError::Unknown("cut off".to_owned())),
+            Some(Fault::SavedUnanswered | Fault::SavedAndUnreachable) => {
+                self.turn.save(id, commit).await?;
+                Err(StoreError::Unknown("cut off".to_owned()))
+            }
+        }
+    }
+}
+
+/// What the turn says, and how many transactions there are afterwards.
+fn post_with(fault: Fault) -> (Result<Commit, StoreError>, u64) {
+    let rulebook = Rulebook::bundled().unwrap();
+    let mut store = Flaky { memory: Memory::default(), fault: Some(fault) };
+    block_on(async {
+        let result = turn(&mut store, &Batch::new(&rulebook, &[payin(0, 0)])).await;
+        (result, store.memory.end().await.unwrap().transactions)
+    })
+}
+
+#[test]
+fn a_commit_that_was_saved_without_an_answer_is_found() {
+    let (result, count) = post_with(Fault::SavedUnanswered);
+    assert!(matches!(result.unwrap().answers.as_slice(), [Ok(Posted::New(_))]));
+    assert_eq!(count, 1);
+}
+
+#[test]
+fn a_commit_that_was_lost_without_an_answer_is_run_again() {
+    let (result, count) = post_with(Fault::LostUnanswered);
+    assert!(matches!(result.unwrap().answers.as_slice(), [Ok(Posted::New(_))]));
+    assert_eq!(count, 1);
+}
+
+#[test]
+fn a_commit_that_cannot_be_looked_up_stays_unknown() {
+    let (result, count) = post_with(Fault::SavedAndUnreachable);
+    assert!(
+        matches!(result, Err(StoreError::Unknown(_))),
+        "saying that nothing was saved would be a guess"
+    );
+    assert_eq!(count, 1);
+}
+
+#[test]
+fn a_commit_is_named_by_all_its_requests() {
+    let rulebook = Rulebook::bundled().unwrap();
+    let id = |numbers: &[u32]| {
+        let requests: Vec<_> = numbers.iter().map(|number| payin(0, *number)).collect();
+        Batch::new(&rulebook, &requests).commit_id().unwrap()
+    };
+    assert_eq!(id(&[1, 2]), id(&[1, 2]));
+    assert_ne!(id(&[1, 2]), id(&[1, 3]));
+    assert_ne!(id(&[1, 2]), id(&[1]));
+}
