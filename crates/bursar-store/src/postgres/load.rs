@@ -12,8 +12,9 @@ use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
 use super::classify;
-use super::row::{self, ChartLines, get, hash, parse};
+use super::row::{self, get, hash};
 use crate::StoreError;
+use crate::chart_lines::{ChartLines, parse, time};
 
 pub(super) async fn load(
     client: &impl GenericClient,
@@ -23,14 +24,18 @@ pub(super) async fn load(
     let mut records = ReadSet::default();
     let head =
         client.query_one("SELECT time FROM head", &[]).await.map_err(|error| classify(&error))?;
-    records.time = get::<Option<i64>>(&head, 0)?.map(row::time).transpose()?;
+    records.time = get::<Option<i64>>(&head, 0)?.map(time).transpose()?;
     if !plan.accounts.is_empty() {
         let (addresses, currencies): (Vec<&str>, Vec<&str>) =
             plan.accounts.iter().map(|(address, currency)| (&**address, currency.code())).unzip();
         let sql = "SELECT address, balance, currency, line FROM accounts
                    JOIN unnest($1::text[], $2::text[]) AS k (address, currency) USING (address, currency)";
         let rows = query(client, sql, &[&addresses, &currencies]).await?;
-        lines.refresh(client, rows.iter().map(|row| get(row, 3))).await?;
+        let numbers = rows.iter().map(|row| get(row, 3)).collect::<Result<Vec<i64>, _>>()?;
+        if numbers.iter().any(|number| !lines.contains(*number)) {
+            // Another process has opened accounts under a chart line that is new to this one.
+            *lines = row::chart_lines(client).await?;
+        }
         for row in &rows {
             records.accounts.push((get::<String>(row, 0)?.into(), row::account(row, 1, lines)?));
         }
@@ -105,8 +110,8 @@ fn header(row: &Row) -> Result<Transaction, StoreError> {
         reference: get(row, 2)?,
         request_hash: hash(row, 3)?,
         rulebook_hash: hash(row, 4)?,
-        effective_at: row::time(get(row, 5)?)?,
-        inserted_at: row::time(get(row, 7)?)?,
+        effective_at: time(get(row, 5)?)?,
+        inserted_at: time(get(row, 7)?)?,
         reverts: reverts.map(TransactionId::from_uuid),
         postings: Vec::new(),
     })

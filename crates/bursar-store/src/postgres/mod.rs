@@ -16,8 +16,8 @@ use bursar_core::records::ReadSet;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls, Transaction};
 
+use crate::chart_lines::ChartLines;
 use crate::{Store, StoreError, Turn};
-use row::ChartLines;
 
 mod embedded {
     //! The schema, step by step.
@@ -61,7 +61,7 @@ impl Postgres {
         migrated.map_err(|error| StoreError::from_migration(&error))?;
         let unlock = "SELECT pg_advisory_unlock(7002114)";
         client.batch_execute(unlock).await.map_err(|error| classify(&error))?;
-        let lines = ChartLines::read(&client).await?;
+        let lines = row::chart_lines(&client).await?;
         Ok(Self { config, client, lines })
     }
 
@@ -69,7 +69,7 @@ impl Postgres {
     async fn reconnect(&mut self) -> Result<(), StoreError> {
         if self.client.is_closed() {
             self.client = connect(&self.config).await?;
-            self.lines = ChartLines::read(&self.client).await?;
+            self.lines = row::chart_lines(&self.client).await?;
         }
         Ok(())
     }

@@ -9,14 +9,15 @@ use bursar_core::verify::End;
 use uuid::Uuid;
 
 use super::load::{HEADERS, hold_key, query, with_postings};
-use super::row::{self, ChartLines, get, hash};
+use super::row::{self, get, hash};
 use super::{Postgres, classify};
+use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
 
 impl Query for Postgres {
     async fn accounts(&mut self) -> Result<Vec<(Name, Account)>, StoreError> {
         self.reconnect().await?;
-        self.lines = ChartLines::read(&self.client).await?;
+        self.lines = row::chart_lines(&self.client).await?;
         let sql = "SELECT address, balance, currency, line FROM accounts
                    ORDER BY address COLLATE \"C\", currency COLLATE \"C\"";
         let rows = query(&self.client, sql, &[]).await?;
@@ -49,8 +50,8 @@ impl Query for Postgres {
         rows.iter()
             .map(|row| {
                 Ok(SavedCommit {
-                    seq: u64::try_from(get::<i64>(row, 0)?).map_err(row::damaged)?,
-                    time: row::time(get(row, 1)?)?,
+                    seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,
+                    time: time(get(row, 1)?)?,
                     hash: hash(row, 2)?,
                     transactions: by_commit.remove(&get(row, 3)?).unwrap_or_default(),
                 })
@@ -62,12 +63,12 @@ impl Query for Postgres {
         self.reconnect().await?;
         let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings) FROM head";
         let rows = query(&self.client, sql, &[]).await?;
-        let row = rows.first().ok_or_else(|| row::damaged("the head is missing"))?;
-        let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(row::damaged);
+        let row = rows.first().ok_or_else(|| damaged("the head is missing"))?;
+        let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
         Ok(End {
             seq: number(0)?,
             hash: hash(row, 1)?,
-            time: get::<Option<i64>>(row, 2)?.map(row::time).transpose()?,
+            time: get::<Option<i64>>(row, 2)?.map(time).transpose()?,
             transactions: number(3)?,
             postings: number(4)?,
         })

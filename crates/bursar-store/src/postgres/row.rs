@@ -1,86 +1,33 @@
 //! Values to columns and back. What does not read back is damage, never a default.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use bursar_core::chart::GlAccount;
 use bursar_core::ids::TransactionId;
 use bursar_core::ledger::{Account, Hold, HoldState};
 use bursar_core::money::Money;
-use jiff::Timestamp;
 use tokio_postgres::types::FromSql;
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
 use super::classify;
 use crate::StoreError;
+use crate::chart_lines::{ChartLineRow, ChartLines, damaged, parse};
 
-/// The lines of all charts that accounts were opened under, by their number.
-#[derive(Debug, Default)]
-pub(super) struct ChartLines {
-    by_number: BTreeMap<i64, Arc<GlAccount>>,
-}
-
-/// Lines that a turn has written down.
-pub(super) type NewLines = Vec<(i64, Arc<GlAccount>)>;
-
-impl ChartLines {
-    /// Another process may have opened accounts under a chart line that is new to this one.
-    pub(super) async fn refresh(
-        &mut self,
-        client: &impl GenericClient,
-        mut numbers: impl Iterator<Item = Result<i64, StoreError>>,
-    ) -> Result<(), StoreError> {
-        let is_known = |number: Result<i64, StoreError>| {
-            number.map(|number| self.by_number.contains_key(&number))
-        };
-        let unknown = numbers.find_map(|number| match is_known(number) {
-            Ok(true) => None,
-            Ok(false) => Some(Ok(())),
-            Err(error) => Some(Err(error)),
-        });
-        if unknown.transpose()?.is_some() {
-            *self = Self::read(client).await?;
-        }
-        Ok(())
+/// All chart lines that are written down.
+pub(super) async fn chart_lines(client: &impl GenericClient) -> Result<ChartLines, StoreError> {
+    let sql = "SELECT line, gl, name, class, address, liquidity, view FROM chart_lines";
+    let rows = client.query(sql, &[]).await.map_err(|error| classify(&error))?;
+    let mut lines = ChartLines::default();
+    for row in &rows {
+        lines.add(ChartLineRow {
+            number: get(row, 0)?,
+            gl: get(row, 1)?,
+            name: get(row, 2)?,
+            class: get(row, 3)?,
+            address: get(row, 4)?,
+            liquidity: get(row, 5)?,
+            view: get(row, 6)?,
+        })?;
     }
-
-    pub(super) async fn read(client: &impl GenericClient) -> Result<Self, StoreError> {
-        let sql = "SELECT line, gl, name, class, address, liquidity, view FROM chart_lines";
-        let rows = client.query(sql, &[]).await.map_err(|error| classify(&error))?;
-        let mut lines = Self::default();
-        for row in &rows {
-            let address: String = get(row, 4)?;
-            let account = GlAccount {
-                code: parse(&get::<i64>(row, 1)?.to_string(), "a GL code")?,
-                name: get(row, 2)?,
-                class: parse(&get::<String>(row, 3)?, "a class")?,
-                pattern: if address.is_empty() {
-                    None
-                } else {
-                    Some(parse(&address, "a pattern")?)
-                },
-                liquidity: get(row, 5)?,
-                view: get(row, 6)?,
-            };
-            lines.by_number.insert(get(row, 0)?, Arc::new(account));
-        }
-        Ok(lines)
-    }
-
-    pub(super) fn get(&self, number: i64) -> Result<Arc<GlAccount>, StoreError> {
-        let line = self.by_number.get(&number);
-        line.cloned().ok_or_else(|| damaged(format!("chart line {number} is missing")))
-    }
-
-    pub(super) fn number(&self, account: &GlAccount) -> Option<i64> {
-        let known = self.by_number.iter().find(|(_, known)| &***known == account);
-        known.map(|(number, _)| *number)
-    }
-
-    pub(super) fn remember(&mut self, lines: NewLines) {
-        self.by_number.extend(lines);
-    }
+    Ok(lines)
 }
 
 /// `balance, currency, line` from a column on.
@@ -112,18 +59,6 @@ pub(super) fn hash(row: &Row, column: usize) -> Result<[u8; 32], StoreError> {
     bytes.try_into().map_err(|_| damaged("a hash does not have 32 bytes"))
 }
 
-pub(super) fn time(microseconds: i64) -> Result<Timestamp, StoreError> {
-    Timestamp::from_microsecond(microseconds).map_err(damaged)
-}
-
 pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, column: usize) -> Result<T, StoreError> {
     row.try_get(column).map_err(damaged)
-}
-
-pub(super) fn parse<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, StoreError> {
-    text.parse().map_err(|_| damaged(format!("`{text}` is not {what}")))
-}
-
-pub(super) fn damaged(reason: impl std::fmt::Display) -> StoreError {
-    StoreError::Corrupt(format!("a row does not read back: {reason}"))
 }

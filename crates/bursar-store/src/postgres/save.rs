@@ -11,8 +11,9 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::classify;
-use super::row::{self, ChartLines, NewLines, get, hash};
+use super::row::{get, hash};
 use crate::StoreError;
+use crate::chart_lines::{ChartLines, NewLines, time as to_time};
 
 /// Returns the chart lines that had to be written down.
 pub(super) async fn save(
@@ -197,7 +198,7 @@ async fn head(client: &Transaction<'_>, id: CommitId, commit: &Commit) -> Result
     let sql = "SELECT seq, hash, time FROM head FOR UPDATE";
     let row = client.query_one(sql, &[]).await.map_err(|error| classify(&error))?;
     let seq = get::<i64>(&row, 0)?.saturating_add(1);
-    let last = get::<Option<i64>>(&row, 2)?.map(row::time).transpose()?;
+    let last = get::<Option<i64>>(&row, 2)?.map(to_time).transpose()?;
     // Another process may have committed since this one looked at the clock.
     let time = last.map_or(decided, |last| last.max(decided));
     let hash = chain(hash(&row, 1)?, time, &commit.transactions);

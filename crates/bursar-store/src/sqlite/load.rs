@@ -11,8 +11,9 @@ use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use super::classify;
-use super::row::{self, ChartLines, get, parse};
+use super::row::{self, get};
 use crate::StoreError;
+use crate::chart_lines::{ChartLines, parse, time};
 
 pub(super) fn load(
     connection: &Connection,
@@ -53,7 +54,7 @@ pub(super) fn load(
 
 fn last_time(connection: &Connection) -> Result<Option<jiff::Timestamp>, StoreError> {
     let found = one(connection, "SELECT time FROM head", [], |row| get::<Option<i64>>(row, 0))?;
-    found.flatten().map(row::time).transpose()
+    found.flatten().map(time).transpose()
 }
 
 fn transaction(
@@ -95,8 +96,8 @@ pub(super) fn header(row: &Row<'_>) -> Result<Transaction, StoreError> {
         reference: get(row, 2)?,
         request_hash: get(row, 3)?,
         rulebook_hash: get(row, 4)?,
-        effective_at: row::time(get(row, 5)?)?,
-        inserted_at: row::time(get(row, 7)?)?,
+        effective_at: time(get(row, 5)?)?,
+        inserted_at: time(get(row, 7)?)?,
         reverts: reverts.map(transaction_id),
         postings: Vec::new(),
     })

@@ -14,8 +14,8 @@ use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
 
+use crate::chart_lines::ChartLines;
 use crate::{Store, StoreError, Turn};
-use row::ChartLines;
 
 mod embedded {
     //! The schema, step by step.
@@ -66,7 +66,7 @@ impl Sqlite {
         embedded::migrations::runner()
             .run(&mut connection)
             .map_err(|error| StoreError::from_migration(&error))?;
-        let lines = ChartLines::read(&connection)?;
+        let lines = row::chart_lines(&connection)?;
         Ok(Self { connection, lines, _lock: lock })
     }
 }

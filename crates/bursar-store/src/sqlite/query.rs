@@ -7,8 +7,9 @@ use bursar_core::verify::End;
 use rusqlite::params;
 
 use super::load::{header, postings};
-use super::row::{self, get, parse};
+use super::row::{self, get};
 use super::{Sqlite, classify};
+use crate::chart_lines::{damaged, parse, time};
 use crate::{Query, StoreError};
 
 impl Query for Sqlite {
@@ -47,8 +48,8 @@ impl Query for Sqlite {
         let mut commits = Vec::new();
         while let Some(row) = rows.next().map_err(|error| classify(&error))? {
             commits.push(SavedCommit {
-                seq: u64::try_from(get::<i64>(row, 0)?).map_err(row::damaged)?,
-                time: row::time(get(row, 1)?)?,
+                seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,
+                time: time(get(row, 1)?)?,
                 hash: get(row, 2)?,
                 transactions: self.transactions(get(row, 3)?)?,
             });
@@ -62,12 +63,12 @@ impl Query for Sqlite {
             self.connection.prepare_cached(sql).map_err(|error| classify(&error))?;
         let mut rows = statement.query([]).map_err(|error| classify(&error))?;
         let row = rows.next().map_err(|error| classify(&error))?;
-        let row = row.ok_or_else(|| row::damaged("the head is missing"))?;
-        let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(row::damaged);
+        let row = row.ok_or_else(|| damaged("the head is missing"))?;
+        let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
         Ok(End {
             seq: number(0)?,
             hash: get(row, 1)?,
-            time: get::<Option<i64>>(row, 2)?.map(row::time).transpose()?,
+            time: get::<Option<i64>>(row, 2)?.map(time).transpose()?,
             transactions: number(3)?,
             postings: number(4)?,
         })

@@ -1,67 +1,34 @@
 //! Values to columns and back. What does not read back is damage, never a default.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use bursar_core::chart::GlAccount;
 use bursar_core::ids::TransactionId;
 use bursar_core::ledger::{Account, Hold, HoldState};
 use bursar_core::money::Money;
-use jiff::Timestamp;
 use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
 use super::classify;
 use crate::StoreError;
+use crate::chart_lines::{ChartLineRow, ChartLines, damaged, parse};
 
-/// The lines of all charts that accounts were opened under, by their number.
-#[derive(Debug, Default)]
-pub(super) struct ChartLines {
-    by_number: BTreeMap<i64, Arc<GlAccount>>,
+/// All chart lines that are written down.
+pub(super) fn chart_lines(connection: &Connection) -> Result<ChartLines, StoreError> {
+    let sql = "SELECT line, gl, name, class, address, liquidity, view FROM chart_lines";
+    let mut statement = connection.prepare(sql).map_err(|error| classify(&error))?;
+    let mut rows = statement.query([]).map_err(|error| classify(&error))?;
+    let mut lines = ChartLines::default();
+    while let Some(row) = rows.next().map_err(|error| classify(&error))? {
+        lines.add(ChartLineRow {
+            number: get(row, 0)?,
+            gl: get(row, 1)?,
+            name: get(row, 2)?,
+            class: get(row, 3)?,
+            address: get(row, 4)?,
+            liquidity: get(row, 5)?,
+            view: get(row, 6)?,
+        })?;
+    }
+    Ok(lines)
 }
-
-impl ChartLines {
-    pub(super) fn read(connection: &Connection) -> Result<Self, StoreError> {
-        let sql = "SELECT line, gl, name, class, address, liquidity, view FROM chart_lines";
-        let mut statement = connection.prepare(sql).map_err(|error| classify(&error))?;
-        let mut rows = statement.query([]).map_err(|error| classify(&error))?;
-        let mut lines = Self::default();
-        while let Some(row) = rows.next().map_err(|error| classify(&error))? {
-            let address: String = get(row, 4)?;
-            let account = GlAccount {
-                code: parse(&get::<i64>(row, 1)?.to_string(), "a GL code")?,
-                name: get(row, 2)?,
-                class: parse(&get::<String>(row, 3)?, "a class")?,
-                pattern: if address.is_empty() {
-                    None
-                } else {
-                    Some(parse(&address, "a pattern")?)
-                },
-                liquidity: get(row, 5)?,
-                view: get(row, 6)?,
-            };
-            lines.by_number.insert(get(row, 0)?, Arc::new(account));
-        }
-        Ok(lines)
-    }
-
-    pub(super) fn get(&self, number: i64) -> Result<Arc<GlAccount>, StoreError> {
-        let line = self.by_number.get(&number);
-        line.cloned().ok_or_else(|| damaged(format!("chart line {number} is missing")))
-    }
-
-    pub(super) fn number(&self, account: &GlAccount) -> Option<i64> {
-        let known = self.by_number.iter().find(|(_, known)| &***known == account);
-        known.map(|(number, _)| *number)
-    }
-
-    pub(super) fn remember(&mut self, lines: NewLines) {
-        self.by_number.extend(lines);
-    }
-}
-
-/// Lines that a turn has written down.
-pub(super) type NewLines = Vec<(i64, Arc<GlAccount>)>;
 
 /// `balance, currency, line` from a column on.
 pub(super) fn account(
@@ -92,21 +59,9 @@ pub(super) fn hold(row: &Row<'_>, first: usize) -> Result<Hold, StoreError> {
     })
 }
 
-pub(super) fn time(microseconds: i64) -> Result<Timestamp, StoreError> {
-    Timestamp::from_microsecond(microseconds).map_err(damaged)
-}
-
 pub(super) fn get<T: rusqlite::types::FromSql>(
     row: &Row<'_>,
     column: usize,
 ) -> Result<T, StoreError> {
     row.get(column).map_err(damaged)
-}
-
-pub(super) fn parse<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, StoreError> {
-    text.parse().map_err(|_| damaged(format!("`{text}` is not {what}")))
-}
-
-pub(super) fn damaged(reason: impl std::fmt::Display) -> StoreError {
-    StoreError::Corrupt(format!("a row does not read back: {reason}"))
 }

@@ -9,8 +9,8 @@ use bursar_core::ledger::{Hold, HoldState};
 use rusqlite::{Connection, params};
 
 use super::classify;
-use super::row::{ChartLines, NewLines};
 use crate::StoreError;
+use crate::chart_lines::{ChartLines, NewLines};
 
 /// Returns the chart lines that had to be written down.
 pub(super) fn save(
