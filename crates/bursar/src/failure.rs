@@ -20,6 +20,15 @@ impl Failure {
         Self::Plain(message.into())
     }
 
+    /// The same failure, with what else there is to know.
+    pub(crate) fn and(self, more: &str) -> Self {
+        match self {
+            Self::Plain(message) => Self::Plain(format!("{message}. {more}")),
+            Self::Rendered(message) => Self::Rendered(format!("{message}\n{more}")),
+            Self::Unheard => Self::Unheard,
+        }
+    }
+
     pub(crate) fn reading(path: &Path, error: &io::Error) -> Self {
         Self::new(format!(
             "cannot read {}: {error}. Nothing was done; check the path",

@@ -31,8 +31,18 @@ pub(super) struct Books {
 
 /// Whichever store was named.
 enum AnyStore {
-    Sqlite(Sqlite),
+    Sqlite(Box<Sqlite>),
     Postgres(Box<Postgres>),
+}
+
+/// Runs the same call on whichever store it is.
+macro_rules! on_store {
+    ($books:ident, $store:ident => $call:expr) => {
+        match &mut $books.store {
+            AnyStore::Sqlite($store) => $books.runtime.block_on($call),
+            AnyStore::Postgres($store) => $books.runtime.block_on($call),
+        }
+    };
 }
 
 impl Books {
@@ -54,10 +64,7 @@ impl Books {
             }
         }
         let mut books = Self::open(place, config)?;
-        let frozen = match &mut books.store {
-            AnyStore::Sqlite(store) => books.runtime.block_on(store.read_at_one_moment()),
-            AnyStore::Postgres(store) => books.runtime.block_on(store.read_at_one_moment()),
-        };
+        let frozen = on_store!(books, store => store.read_at_one_moment());
         frozen.map_err(|error| failed(&error))?;
         Ok(books)
     }
@@ -68,7 +75,7 @@ impl Books {
         let rulebook = load_rulebook(config.chart_path().as_deref())?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let store = match (&place.data, &place.database_url) {
-            (Some(data), _) => Sqlite::open(data).map(AnyStore::Sqlite),
+            (Some(data), _) => Sqlite::open(data).map(|store| AnyStore::Sqlite(Box::new(store))),
             (None, Some(url)) => runtime
                 .block_on(Postgres::open(url))
                 .map(|store| AnyStore::Postgres(Box::new(store))),
@@ -90,34 +97,22 @@ impl Books {
             .map(|event| Request { admission: self.admit(), body: Body::Post(event) })
             .collect();
         let batch = Batch::new(&self.rulebook, &requests);
-        let commit = match &mut self.store {
-            AnyStore::Sqlite(store) => self.runtime.block_on(turn(store, &batch)),
-            AnyStore::Postgres(store) => self.runtime.block_on(turn(&mut **store, &batch)),
-        };
+        let commit = on_store!(self, store => turn(&mut **store, &batch));
         commit.map_err(|error| failed(&error))
     }
 
     pub(super) fn accounts(&mut self) -> Result<Vec<(Name, Account)>, Failure> {
-        let found = match &mut self.store {
-            AnyStore::Sqlite(store) => self.runtime.block_on(store.accounts()),
-            AnyStore::Postgres(store) => self.runtime.block_on(store.accounts()),
-        };
+        let found = on_store!(self, store => store.accounts());
         found.map_err(|error| failed(&error))
     }
 
     pub(super) fn holds(&mut self) -> Result<Vec<(HoldKey, Hold)>, Failure> {
-        let found = match &mut self.store {
-            AnyStore::Sqlite(store) => self.runtime.block_on(store.holds()),
-            AnyStore::Postgres(store) => self.runtime.block_on(store.holds()),
-        };
+        let found = on_store!(self, store => store.holds());
         found.map_err(|error| failed(&error))
     }
 
     pub(super) fn end(&mut self) -> Result<End, Failure> {
-        let found = match &mut self.store {
-            AnyStore::Sqlite(store) => self.runtime.block_on(store.end()),
-            AnyStore::Postgres(store) => self.runtime.block_on(store.end()),
-        };
+        let found = on_store!(self, store => store.end());
         found.map_err(|error| failed(&error))
     }
 
@@ -128,10 +123,7 @@ impl Books {
     ) -> Result<(), Failure> {
         let mut after = 0;
         loop {
-            let page = match &mut self.store {
-                AnyStore::Sqlite(store) => self.runtime.block_on(store.history(after, PAGE)),
-                AnyStore::Postgres(store) => self.runtime.block_on(store.history(after, PAGE)),
-            };
+            let page = on_store!(self, store => store.history(after, PAGE));
             let page = page.map_err(|error| failed(&error))?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.seq;

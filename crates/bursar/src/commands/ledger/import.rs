@@ -122,7 +122,12 @@ fn post(
         return Ok(());
     }
     let (numbers, events): (Vec<u64>, Vec<Event>) = std::mem::take(pending).into_iter().unzip();
-    let commit = books.post(events)?;
+    let posted = counts.posted;
+    let commit = books.post(events).map_err(|failure| {
+        failure.and(&format!(
+            "{posted} events of the file were posted before that; import it again: nothing is posted twice"
+        ))
+    })?;
     for (number, answer) in numbers.into_iter().zip(&commit.answers) {
         match answer {
             Ok(Posted::New(_)) => counts.posted = counts.posted.saturating_add(1),
