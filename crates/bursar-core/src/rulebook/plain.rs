@@ -28,21 +28,11 @@ fn is_plain_send(statement: &Statement<Expr>) -> bool {
 }
 
 fn is_sum_of_variables(amount: &Expr) -> bool {
-    match &amount.kind {
-        ExprKind::Variable(_) => true,
-        ExprKind::Sum(first, rest) => {
-            is_sum_of_variables(first) && rest.iter().all(|(_, term)| is_sum_of_variables(term))
-        }
-        ExprKind::Asset(_)
-        | ExprKind::String(_)
-        | ExprKind::Number(_)
-        | ExprKind::Portion(_)
-        | ExprKind::Account(_)
-        | ExprKind::Monetary(..)
-        | ExprKind::Negation(_)
-        | ExprKind::Ratio(..)
-        | ExprKind::Call(_) => false,
+    if let ExprKind::Sum(first, rest) = &amount.kind {
+        return is_sum_of_variables(first)
+            && rest.iter().all(|(_, term)| is_sum_of_variables(term));
     }
+    matches!(&amount.kind, ExprKind::Variable(_))
 }
 
 /// A variable, or the outside world.

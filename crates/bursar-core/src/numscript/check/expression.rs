@@ -16,25 +16,16 @@ struct Signature {
 impl Checker {
     /// The value behind `=`.
     pub(super) fn origin(&mut self, origin: &Expr, declared: Option<Type>) {
-        let found = match &origin.kind {
-            ExprKind::Call(call) if &*call.function == "meta" => {
+        let found = if let ExprKind::Call(call) = &origin.kind {
+            if &*call.function == "meta" {
                 self.arguments(call, &[Some(Type::Account), Some(Type::String)]);
                 None
+            } else {
+                self.call(call)
             }
-            ExprKind::Call(call) => self.call(call),
-            ExprKind::Variable(_)
-            | ExprKind::Asset(_)
-            | ExprKind::String(_)
-            | ExprKind::Number(_)
-            | ExprKind::Portion(_)
-            | ExprKind::Account(_)
-            | ExprKind::Monetary(..)
-            | ExprKind::Negation(_)
-            | ExprKind::Sum(..)
-            | ExprKind::Ratio(..) => {
-                self.require(Feature::MidScriptFunctionCall, origin.span);
-                self.infer(origin)
-            }
+        } else {
+            self.require(Feature::MidScriptFunctionCall, origin.span);
+            self.infer(origin)
         };
         if let (Some(declared), Some(found)) = (declared, found)
             && declared != found
@@ -236,22 +227,15 @@ impl Checker {
 
 /// The asset of an amount, if the text says it.
 pub(super) fn asset_of_monetary(expression: &Expr) -> Option<Name> {
-    match &expression.kind {
-        ExprKind::Monetary(asset, _) => asset_literal(asset),
-        ExprKind::Negation(negated) => asset_of_monetary(negated),
-        ExprKind::Sum(first, _) => asset_of_monetary(first),
-        ExprKind::Call(call) if matches!(&*call.function, "balance" | "overdraft") => {
-            call.arguments.get(1).and_then(asset_literal)
-        }
-        ExprKind::Variable(_)
-        | ExprKind::Asset(_)
-        | ExprKind::String(_)
-        | ExprKind::Number(_)
-        | ExprKind::Portion(_)
-        | ExprKind::Account(_)
-        | ExprKind::Ratio(..)
-        | ExprKind::Call(_) => None,
+    if let ExprKind::Monetary(asset, _) = &expression.kind {
+        return asset_literal(asset);
     }
+    if let ExprKind::Negation(inner) | ExprKind::Sum(inner, _) = &expression.kind {
+        return asset_of_monetary(inner);
+    }
+    let ExprKind::Call(call) = &expression.kind else { return None };
+    let is_balance = matches!(&*call.function, "balance" | "overdraft");
+    call.arguments.get(1).filter(|_| is_balance).and_then(asset_literal)
 }
 
 pub(super) fn asset_literal(expression: &Expr) -> Option<Name> {

@@ -46,24 +46,15 @@ impl Run<'_> {
 
     /// The value behind `=`. A plain `meta(…)` is read as the declared type; any other value keeps its own.
     fn origin(&mut self, variable: &Variable, origin: &Code) -> Ran<Value> {
-        match &origin.op {
-            Op::Call(function, arguments) if &**function == "meta" => {
+        if let Op::Call(function, arguments) = &origin.op {
+            if &**function == "meta" {
                 let text = self.metadata(arguments, origin.span)?;
-                self.parse_as(variable, &text)
+                return self.parse_as(variable, &text);
             }
-            Op::Call(..) => self.evaluate(origin),
-            Op::Constant(_)
-            | Op::Slot(_)
-            | Op::Unbound(_)
-            | Op::Address(_)
-            | Op::Monetary(..)
-            | Op::Negation(_)
-            | Op::Sum(..)
-            | Op::Ratio(..) => {
-                self.require(Feature::MidScriptFunctionCall, origin.span)?;
-                self.evaluate(origin)
-            }
+        } else {
+            self.require(Feature::MidScriptFunctionCall, origin.span)?;
         }
+        self.evaluate(origin)
     }
 
     /// Sent amounts and source addresses are evaluated here for the first time, so their errors come before any
