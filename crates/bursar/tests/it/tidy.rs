@@ -156,3 +156,31 @@ fn snapshots_belong_to_a_test() {
         }
     }
 }
+
+/// The walk and the invariants cite files and tests; both must be there.
+#[test]
+fn the_map_names_what_exists() {
+    let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let all_sources: String = sources().into_iter().map(|(_, text)| text).collect();
+    let mut cited = 0;
+    for word in map.split('`').skip(1).step_by(2) {
+        let path = word
+            .replacen("core/src", "crates/bursar-core/src", 1)
+            .replacen("store/src", "crates/bursar-store/src", 1)
+            .replacen("bursar/src", "crates/bursar/src", 1);
+        if path.starts_with("crates/") {
+            cited += 1;
+            assert!(
+                root().join(&path).exists(),
+                "ARCHITECTURE.md cites {word}, which is not there"
+            );
+        } else if word.matches('_').count() >= 3 {
+            cited += 1;
+            assert!(
+                all_sources.contains(&format!("fn {word}")),
+                "ARCHITECTURE.md cites the test {word}, which is not there"
+            );
+        }
+    }
+    assert!(cited > 25, "the map cites its files and tests in backticks");
+}
