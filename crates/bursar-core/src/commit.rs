@@ -3,16 +3,26 @@
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
+use crate::feed::{AuditEntry, FeedEvent};
+use crate::flow::Flow;
+use crate::idempotency::KnownKey;
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
 use crate::request::Answer;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// In the order in which they were posted; all are inserted at the commit's time.
+    /// The insertion time of all its rows; none if there is nothing to save.
+    pub time: Option<Timestamp>,
+    /// In the order in which they were posted.
     pub transactions: Vec<Transaction>,
     pub accounts: Vec<AccountWrite>,
     pub holds: Vec<HoldWrite>,
+    pub flows: Vec<FlowWrite>,
+    pub keys: Vec<KnownKey>,
+    /// In the order in which they happened.
+    pub events: Vec<FeedEvent>,
+    pub audit: Vec<AuditEntry>,
     /// One for each request of the batch, in its order.
     pub answers: Vec<Answer>,
 }
@@ -36,15 +46,24 @@ pub struct HoldWrite {
     pub after: Hold,
 }
 
-impl Commit {
-    /// The insertion time of all its rows; none if there are none.
-    pub fn time(&self) -> Option<Timestamp> {
-        self.transactions.last().map(|transaction| transaction.inserted_at)
-    }
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowWrite {
+    /// As it was read; whoever saves must still find its version.
+    pub before: Option<Flow>,
+    pub after: Flow,
+}
 
-    /// Nothing was decided that must be saved: every request was refused or had been answered before.
-    pub fn is_empty(&self) -> bool {
-        self.transactions.is_empty()
+/// The rows that a commit appends and that never change again.
+#[derive(Debug, Clone, Copy)]
+pub struct Appended<'c> {
+    pub transactions: &'c [Transaction],
+    pub events: &'c [FeedEvent],
+    pub audit: &'c [AuditEntry],
+}
+
+impl Commit {
+    pub fn appended(&self) -> Appended<'_> {
+        Appended { transactions: &self.transactions, events: &self.events, audit: &self.audit }
     }
 }
 
@@ -56,15 +75,27 @@ pub struct SavedCommit {
     pub time: Timestamp,
     pub hash: [u8; 32],
     pub transactions: Vec<Transaction>,
+    pub events: Vec<FeedEvent>,
+    pub audit: Vec<AuditEntry>,
+}
+
+impl SavedCommit {
+    pub fn appended(&self) -> Appended<'_> {
+        Appended { transactions: &self.transactions, events: &self.events, audit: &self.audit }
+    }
 }
 
 /// The link that a commit adds to the chain: a row that changes, goes or moves breaks the link it belongs to.
 ///
 /// Times count in microseconds, as the stores keep them.
-pub fn chain(previous: [u8; 32], time: Timestamp, transactions: &[Transaction]) -> [u8; 32] {
+pub fn chain(previous: [u8; 32], time: Timestamp, rows: Appended<'_>) -> [u8; 32] {
+    let Appended { transactions, events, audit } = rows;
     let mut digest = Sha256::new();
     digest.update(previous);
     digest.update(time.as_microsecond().to_be_bytes());
+    for length in [transactions.len(), events.len(), audit.len()] {
+        count(&mut digest, length);
+    }
     for transaction in transactions {
         for field in [transaction.event.as_bytes(), transaction.reference.as_bytes()] {
             add(&mut digest, field);
@@ -75,7 +106,7 @@ pub fn chain(previous: [u8; 32], time: Timestamp, transactions: &[Transaction]) 
         digest.update(transaction.effective_at.as_microsecond().to_be_bytes());
         let reverts = transaction.reverts.map(|id| id.uuid().into_bytes());
         add(&mut digest, reverts.as_ref().map_or(&[], |bytes| bytes.as_slice()));
-        digest.update(u64::try_from(transaction.postings.len()).unwrap_or(u64::MAX).to_be_bytes());
+        count(&mut digest, transaction.postings.len());
         for posting in &transaction.postings {
             add(&mut digest, posting.source.as_bytes());
             add(&mut digest, posting.destination.as_bytes());
@@ -83,11 +114,29 @@ pub fn chain(previous: [u8; 32], time: Timestamp, transactions: &[Transaction]) 
             digest.update(posting.money.minor().to_be_bytes());
         }
     }
+    for event in events {
+        digest.update(event.id.uuid().as_bytes());
+        digest.update(event.sequence.to_be_bytes());
+        digest.update(event.time.as_microsecond().to_be_bytes());
+        for field in [&event.kind, &event.resource, &event.merchant, &event.data] {
+            add(&mut digest, field.as_bytes());
+        }
+    }
+    for entry in audit {
+        digest.update(entry.time.as_microsecond().to_be_bytes());
+        for field in [&entry.actor, &entry.action, &entry.resource, &entry.note] {
+            add(&mut digest, field.as_bytes());
+        }
+    }
     digest.finalize().into()
 }
 
 /// Length first, so that two fields cannot run together.
 fn add(digest: &mut Sha256, field: &[u8]) {
-    digest.update(u64::try_from(field.len()).unwrap_or(u64::MAX).to_be_bytes());
+    count(digest, field.len());
     digest.update(field);
+}
+
+fn count(digest: &mut Sha256, length: usize) {
+    digest.update(u64::try_from(length).unwrap_or(u64::MAX).to_be_bytes());
 }

@@ -4,13 +4,16 @@
 //! dependency list is the proof.
 //!
 //! Reading order: `money`, `ids`, `numscript` (the language), `rulebook` (chart, mappings, templates, drift),
-//! `ledger` (what happens to an event that is posted).
+//! `ledger` (what happens to an event that is posted), `reservation` (a flow), `apply` (a batch is decided).
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod apply;
 pub mod chart;
 pub mod commit;
+pub mod feed;
+pub mod flow;
+pub mod idempotency;
 pub mod ids;
 pub mod journal;
 pub mod ledger;
@@ -21,6 +24,7 @@ pub mod pricing;
 pub mod records;
 pub mod rejection;
 pub mod request;
+pub mod reservation;
 pub mod rulebook;
 pub mod verify;
 pub mod views;

@@ -2,13 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::ids::TransactionId;
+use jiff::Timestamp;
+
+use crate::flow::FlowState;
+use crate::idempotency::KeyDigest;
+use crate::ids::{FlowId, TransactionId};
 use crate::journal::WORLD;
 use crate::ledger::{AccountKey, HoldKey, REVERT, Transaction};
 use crate::numscript::Name;
 use crate::records::ReadSet;
-use crate::request::{Admitted, Batch};
-use crate::rulebook::Rule;
+use crate::request::{Admitted, Batch, Wake};
+use crate::reservation::{Booking, Terms};
+use crate::rulebook::{Bound, Rule, Rulebook};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadPlan {
@@ -18,11 +23,59 @@ pub struct ReadPlan {
     pub transactions: BTreeSet<TransactionId>,
     pub holds: BTreeSet<HoldKey>,
     pub accounts: BTreeSet<AccountKey>,
+    pub flows: BTreeSet<FlowId>,
+    pub keys: BTreeSet<KeyDigest>,
+    pub due: Vec<DueClaim>,
+}
+
+/// The flows of a lane that are due, longest overdue first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueClaim {
+    pub lane: String,
+    pub now: Timestamp,
+    pub limit: u32,
 }
 
 impl ReadPlan {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Everything that an event may touch.
+    fn add_bound(&mut self, bound: &Bound<'_>) {
+        let reference = bound.reference().to_owned();
+        if let Some((_, code)) = bound.rule().hold() {
+            self.add_hold(HoldKey { code, reference: reference.clone() });
+        }
+        self.references.insert((Name::clone(bound.rule().event()), reference));
+        let accounts = bound.accounts().iter();
+        self.accounts
+            .extend(accounts.map(|account| (Name::clone(&account.address), account.currency)));
+    }
+
+    /// One claim for each lane serves all requests that ask for it.
+    fn add_claim(&mut self, wake: &Wake, now: Timestamp) {
+        match self.due.iter_mut().find(|claim| claim.lane == wake.lane) {
+            Some(claim) => {
+                claim.limit = claim.limit.saturating_add(wake.limit);
+                claim.now = claim.now.max(now);
+            }
+            None => {
+                self.due.push(DueClaim { lane: wake.lane.clone(), now, limit: wake.limit });
+            }
+        }
+    }
+
+    /// What a reservation may book, whatever is decided about it.
+    fn add_bookings(&mut self, rulebook: &Rulebook, name: &str, terms: &Terms) {
+        for booking in [Booking::Settle, Booking::Release] {
+            let rule = rulebook.rule(booking.rule());
+            let bound = rule.and_then(|rule| rule.bind(name, &terms.variables(rule), None));
+            // What cannot be bound is refused when it is booked; it needs no records for that.
+            if let Ok(bound) = bound {
+                self.add_bound(&bound);
+            }
+        }
     }
 
     /// The hold, and the one that it means if it names an epoch.
@@ -37,28 +90,35 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
     let mut plan = ReadPlan::default();
     for request in batch.requests() {
         match request {
-            Admitted::Post(bound, _) => {
-                let reference = bound.reference().to_owned();
-                if let Some((_, code)) = bound.rule().hold() {
-                    plan.add_hold(HoldKey { code, reference: reference.clone() });
-                }
-                plan.references.insert((Name::clone(bound.rule().event()), reference));
-                let accounts = bound.accounts().iter();
-                plan.accounts.extend(
-                    accounts.map(|account| (Name::clone(&account.address), account.currency)),
-                );
-            }
+            Admitted::Post(bound, _) => plan.add_bound(bound),
             Admitted::Revert(revert, _) => {
                 plan.references.insert((REVERT.into(), revert.id.to_string()));
                 plan.transactions.insert(revert.id);
             }
+            Admitted::Reserve(reserve, _) => {
+                plan.keys.insert(reserve.key.digest());
+                plan.add_bound(&reserve.bound);
+                // A later request of the same batch may decide about it.
+                plan.add_bookings(batch.rulebook(), &reserve.id.to_string(), &reserve.terms);
+            }
+            Admitted::Decide(decide, _) => {
+                plan.keys.insert(decide.key.digest());
+                plan.flows.insert(FlowId::from(decide.decision.id));
+            }
+            Admitted::Wake(wake, admission) => plan.add_claim(wake, admission.now),
             Admitted::Refused(_) => {}
         }
+    }
+    // As many more as other requests of the batch may end before it comes to the claim.
+    let named = u32::try_from(plan.flows.len()).unwrap_or(u32::MAX);
+    for claim in &mut plan.due {
+        claim.limit = claim.limit.saturating_add(named);
     }
     plan
 }
 
-/// The second round: the accounts and holds of the transactions that are taken back, and what was taken back before.
+/// The second round: what flows may book, the accounts and holds of the transactions that are taken back, and what was
+/// taken back before.
 pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> ReadPlan {
     let mut plan = ReadPlan::default();
     let reverted: BTreeSet<TransactionId> = batch.reverted().collect();
@@ -70,6 +130,10 @@ pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> Read
         if let Some((_, code)) = hold {
             plan.add_hold(HoldKey { code, reference: transaction.reference.clone() });
         }
+    }
+    for flow in &first.flows {
+        let FlowState::Reservation(reservation) = &flow.state;
+        plan.add_bookings(batch.rulebook(), &flow.name(), &reservation.terms);
     }
     // Whether what was posted before still stands.
     let posted = first.references.iter().map(|known| (REVERT.into(), known.id.to_string()));

@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 
+use crate::flow::Flow;
+use crate::idempotency::KnownKey;
 use crate::ids::TransactionId;
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
@@ -15,6 +17,8 @@ pub struct ReadSet {
     pub references: Vec<KnownReference>,
     pub transactions: Vec<Transaction>,
     pub holds: Vec<(HoldKey, Hold)>,
+    pub flows: Vec<Flow>,
+    pub keys: Vec<KnownKey>,
 }
 
 /// An event that was posted before.
@@ -34,5 +38,7 @@ impl ReadSet {
         self.references.extend(more.references);
         self.transactions.extend(more.transactions);
         self.holds.extend(more.holds);
+        self.flows.extend(more.flows);
+        self.keys.extend(more.keys);
     }
 }

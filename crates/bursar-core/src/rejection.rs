@@ -1,4 +1,6 @@
-//! Why an event was refused. A rejection is an answer: nothing was posted, and the message says what to do next.
+//! Why a request was refused. A rejection is an answer: nothing was changed, and the message says what to do next.
+
+use jiff::Timestamp;
 
 use crate::chart::GlCode;
 use crate::ids::TransactionId;
@@ -80,6 +82,34 @@ pub enum Rejection {
         "all amounts of {event} are zero: nothing was posted. Post it when there is money to move"
     )]
     NothingMoves { event: Name },
+    #[error(
+        "`{name}` belongs to a flow: nothing was posted. Settle or release the flow itself, so that it knows"
+    )]
+    BelongsToFlow { name: String },
+    #[error("there is no `{id}`: nothing was changed. Check the id")]
+    UnknownFlow { id: String },
+    #[error("`{id}` is {status}: nothing was changed. Its money has moved and does not move again")]
+    FlowEnded { id: String, status: &'static str },
+    #[error(
+        "`{id}` is at version {found}, you decided on version {expected}: nothing was changed. Look at it again, then decide"
+    )]
+    StaleVersion { id: String, expected: u64, found: u64 },
+    #[error(
+        "it would expire at {expires_at}, which has passed: nothing was reserved. Give a time that is still to come"
+    )]
+    ExpiresInThePast { expires_at: Timestamp },
+    #[error(
+        "scope and idempotency key have 1 to 255 visible ASCII characters: nothing was done. Send such a key"
+    )]
+    BadKey,
+    #[error(
+        "the idempotency key `{key}` was used for another request: nothing was done. Use a new key for a new request"
+    )]
+    KeyReused { key: String },
+    #[error("whoever decides must be named in 1 to 64 characters: nothing was changed. Name them")]
+    BadActor,
+    #[error("a note has at most {most} characters: nothing was changed. Shorten it")]
+    BadNote { most: usize },
     #[error("the template of {event} failed: {reason}. Nothing was posted; run `bursar check`")]
     TemplateFailed { event: Name, reason: String },
 }
@@ -111,6 +141,15 @@ impl Rejection {
             Self::BalanceTooLarge { .. } => "balance_too_large",
             Self::NotDoubleEntry { .. } => "not_double_entry",
             Self::NothingMoves { .. } => "nothing_moves",
+            Self::BelongsToFlow { .. } => "belongs_to_flow",
+            Self::UnknownFlow { .. } => "unknown_flow",
+            Self::FlowEnded { .. } => "flow_ended",
+            Self::StaleVersion { .. } => "stale_version",
+            Self::ExpiresInThePast { .. } => "expires_in_the_past",
+            Self::BadKey => "bad_key",
+            Self::KeyReused { .. } => "idempotency_mismatch",
+            Self::BadActor => "bad_actor",
+            Self::BadNote { .. } => "bad_note",
             Self::TemplateFailed { .. } => "template_failed",
         }
     }

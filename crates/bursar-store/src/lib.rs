@@ -13,7 +13,9 @@ mod turn;
 use std::future::Future;
 
 use bursar_core::commit::{Commit, SavedCommit};
-use bursar_core::ids::CommitId;
+use bursar_core::feed::{Cursor, FeedEvent};
+use bursar_core::flow::{Due, Flow};
+use bursar_core::ids::{CommitId, FlowId};
 use bursar_core::ledger::{Account, Hold, HoldKey};
 use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
@@ -51,6 +53,26 @@ pub trait Query {
     fn accounts(&mut self) -> impl Future<Output = Result<Vec<(Name, Account)>, StoreError>>;
 
     fn holds(&mut self) -> impl Future<Output = Result<Vec<(HoldKey, Hold)>, StoreError>>;
+
+    fn flow(&mut self, id: FlowId) -> impl Future<Output = Result<Option<Flow>, StoreError>>;
+
+    /// Flows behind an id, in order; at most `limit` of them.
+    fn flows(
+        &mut self,
+        after: Option<FlowId>,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<Flow>, StoreError>>;
+
+    /// Everything that is waited for, by lane and time.
+    fn due(&mut self) -> impl Future<Output = Result<Vec<(Due, FlowId)>, StoreError>>;
+
+    /// The events behind a place in the feed, each with the place behind it. Commits have one order, so whoever goes
+    /// on from the last place misses nothing.
+    fn events(
+        &mut self,
+        after: Cursor,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<(Cursor, FeedEvent)>, StoreError>>;
 
     /// Commits behind `after`, in order; at most `limit` of them.
     fn history(

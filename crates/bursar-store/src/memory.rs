@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::commit::{Commit, SavedCommit, chain};
-use bursar_core::ids::{CommitId, TransactionId};
+use bursar_core::feed::{Cursor, FeedEvent};
+use bursar_core::flow::{Due, Flow};
+use bursar_core::idempotency::{KeyDigest, KnownKey};
+use bursar_core::ids::{CommitId, FlowId, TransactionId};
 use bursar_core::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
@@ -19,6 +22,9 @@ pub struct Memory {
     /// Where each transaction is: its commit and its place in it.
     places: BTreeMap<TransactionId, (usize, usize)>,
     holds: BTreeMap<HoldKey, Hold>,
+    flows: BTreeMap<FlowId, Flow>,
+    due: BTreeSet<(Due, FlowId)>,
+    keys: BTreeMap<KeyDigest, KnownKey>,
     commits: Vec<SavedCommit>,
     commit_ids: BTreeSet<CommitId>,
 }
@@ -67,12 +73,14 @@ impl Turn for MemoryTurn<'_> {
                 .iter()
                 .filter_map(|key| Some((key.clone(), memory.holds.get(key)?.clone())))
                 .collect(),
+            flows: memory.planned_flows(plan),
+            keys: plan.keys.iter().filter_map(|key| memory.keys.get(key).cloned()).collect(),
         })
     }
 
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let memory = self.0;
-        let Some(time) = commit.time() else { return Ok(()) };
+        let Some(time) = commit.time else { return Ok(()) };
         memory.check(id, commit)?;
         for write in &commit.accounts {
             let key = (Name::clone(&write.address), write.after.balance.currency());
@@ -86,13 +94,25 @@ impl Turn for MemoryTurn<'_> {
             memory.references.insert(key, transaction.id);
             memory.places.insert(transaction.id, (memory.commits.len(), place));
         }
+        for write in &commit.flows {
+            let id = write.after.id;
+            let before = write.before.as_ref().and_then(Flow::due);
+            before.map(|due| memory.due.remove(&(due, id)));
+            memory.due.extend(write.after.due().map(|due| (due, id)));
+            memory.flows.insert(id, write.after.clone());
+        }
+        for known in &commit.keys {
+            memory.keys.insert(known.key.digest(), known.clone());
+        }
         let head = memory.head();
         memory.commit_ids.insert(id);
         memory.commits.push(SavedCommit {
             seq: head.seq.saturating_add(1),
             time,
-            hash: chain(head.hash, time, &commit.transactions),
+            hash: chain(head.hash, time, commit.appended()),
             transactions: commit.transactions.clone(),
+            events: commit.events.clone(),
+            audit: commit.audit.clone(),
         });
         Ok(())
     }
@@ -102,6 +122,17 @@ impl Memory {
     fn transaction(&self, id: TransactionId) -> Option<&Transaction> {
         let (commit, place) = self.places.get(&id)?;
         self.commits.get(*commit)?.transactions.get(*place)
+    }
+
+    /// The flows that are named, and those that are due.
+    fn planned_flows(&self, plan: &ReadPlan) -> Vec<Flow> {
+        let claimed = plan.due.iter().flat_map(|claim| {
+            let limit = usize::try_from(claim.limit).unwrap_or(usize::MAX);
+            let due = self.due.iter().filter(|(due, _)| due.lane == claim.lane);
+            due.take_while(|(due, _)| due.at <= claim.now).take(limit).map(|(_, id)| *id)
+        });
+        let ids: BTreeSet<FlowId> = plan.flows.iter().copied().chain(claimed).collect();
+        ids.into_iter().filter_map(|id| self.flows.get(&id).cloned()).collect()
     }
 
     /// What the database would refuse by its keys and conditions.
@@ -118,8 +149,17 @@ impl Memory {
         });
         let is_held =
             commit.holds.iter().all(|write| self.holds.get(&write.key) == write.before.as_ref());
-        let is_new = is_new && !self.commit_ids.contains(&id);
-        if is_funded && is_new && is_held { Ok(()) } else { Err(StoreError::Conflict) }
+        let is_current = commit.flows.iter().all(|write| {
+            let version = |flow: &Flow| flow.version;
+            self.flows.get(&write.after.id).map(version) == write.before.as_ref().map(version)
+        });
+        let is_new_key = |known: &KnownKey| !self.keys.contains_key(&known.key.digest());
+        let is_new = is_new && !self.commit_ids.contains(&id) && commit.keys.iter().all(is_new_key);
+        if is_funded && is_new && is_held && is_current {
+            Ok(())
+        } else {
+            Err(StoreError::Conflict)
+        }
     }
 
     fn head(&self) -> End {
@@ -144,6 +184,33 @@ impl Query for Memory {
         Ok(self.holds.iter().map(|(key, hold)| (key.clone(), hold.clone())).collect())
     }
 
+    async fn flow(&mut self, id: FlowId) -> Result<Option<Flow>, StoreError> {
+        Ok(self.flows.get(&id).cloned())
+    }
+
+    async fn flows(&mut self, after: Option<FlowId>, limit: u32) -> Result<Vec<Flow>, StoreError> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let behind = self.flows.values().filter(|flow| after.is_none_or(|after| flow.id > after));
+        Ok(behind.take(limit).cloned().collect())
+    }
+
+    async fn due(&mut self) -> Result<Vec<(Due, FlowId)>, StoreError> {
+        Ok(self.due.iter().cloned().collect())
+    }
+
+    async fn events(
+        &mut self,
+        after: Cursor,
+        limit: u32,
+    ) -> Result<Vec<(Cursor, FeedEvent)>, StoreError> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let events = self.commits.iter().flat_map(|commit| {
+            let places = (1..).map(|events| Cursor { commit: commit.seq, events });
+            places.zip(commit.events.iter().cloned())
+        });
+        Ok(events.filter(|(place, _)| *place > after).take(limit).collect())
+    }
+
     async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {
         let first = usize::try_from(after).unwrap_or(usize::MAX);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -156,6 +223,8 @@ impl Query for Memory {
         Ok(End {
             transactions: count(transactions().count()),
             postings: count(transactions().map(|transaction| transaction.postings.len()).sum()),
+            events: count(self.commits.iter().map(|commit| commit.events.len()).sum()),
+            audit: count(self.commits.iter().map(|commit| commit.audit.len()).sum()),
             ..self.head()
         })
     }

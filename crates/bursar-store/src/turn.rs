@@ -56,7 +56,8 @@ async fn attempt(
         records.extend(transaction.load(&second).await.map_err(early)?);
     }
     let commit = apply(batch, records);
-    if commit.is_empty() {
+    if commit.time.is_none() {
+        // Every request was refused or had been answered before.
         return Ok(commit);
     }
     match transaction.save(id, &commit).await {

@@ -127,6 +127,24 @@ id!(
     CommitId, "cm", "a commit id"
 );
 
+id!(
+    /// A flow of any kind, as the stores know it.
+    FlowId, "fl", "a flow id"
+);
+
+id!(ReservationId, "rs", "a reservation id");
+
+id!(
+    /// Something that was told to the outside.
+    EventId, "evt", "an event id"
+);
+
+impl From<ReservationId> for FlowId {
+    fn from(id: ReservationId) -> Self {
+        Self::from_uuid(id.uuid())
+    }
+}
+
 /// Ids of one prefix sort by time; within a millisecond by chance.
 fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
     let bytes = seed.derive(prefix, number);

@@ -44,7 +44,16 @@ pub struct Admission {
     pub seed: Seed,
 }
 
+/// Times count in microseconds, as the stores keep them.
+pub(crate) fn to_microseconds(time: Timestamp) -> Timestamp {
+    Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
+}
+
 impl Admission {
+    pub fn new(now: Timestamp, seed: Seed) -> Self {
+        Self { now: to_microseconds(now), seed }
+    }
+
     /// One request may make several transactions; event and reference tell them apart.
     fn transaction_id(&self, event: &str, reference: &str) -> TransactionId {
         TransactionId::new(self.now, &self.seed.child([event, reference]), 0)
@@ -157,7 +166,17 @@ impl Ledger {
                 Some(HoldWrite { key, before, after })
             })
             .collect();
-        Commit { transactions, accounts, holds, answers }
+        Commit {
+            time: if transactions.is_empty() { None } else { time },
+            transactions,
+            accounts,
+            holds,
+            flows: Vec::new(),
+            keys: Vec::new(),
+            events: Vec::new(),
+            audit: Vec::new(),
+            answers,
+        }
     }
 
     /// Zero for an account that was never used.

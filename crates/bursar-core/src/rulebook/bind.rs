@@ -241,7 +241,7 @@ impl RequestHash {
         hash
     }
 
-    fn add(&mut self, name: &str, value: &str) {
+    pub(crate) fn add(&mut self, name: &str, value: &str) {
         for part in [name, value] {
             let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
             self.0.update(length.to_be_bytes());

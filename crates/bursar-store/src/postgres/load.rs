@@ -11,8 +11,8 @@ use bursar_core::records::{KnownReference, ReadSet};
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
-use super::classify;
 use super::row::{self, get, hash};
+use super::{classify, flows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, parse, time};
 
@@ -22,6 +22,8 @@ pub(super) async fn load(
     plan: &ReadPlan,
 ) -> Result<ReadSet, StoreError> {
     let mut records = ReadSet::default();
+    // First: what is read below must not be older than the flows.
+    flows::load(client, plan, &mut records).await?;
     let head =
         client.query_one("SELECT time FROM head", &[]).await.map_err(|error| classify(&error))?;
     records.time = get::<Option<i64>>(&head, 0)?.map(time).transpose()?;

@@ -1,9 +1,12 @@
 //! The books in PostgreSQL: several processes may write, and all commits have one order.
 //!
-//! A turn is one READ COMMITTED transaction with a constant number of statements. Nothing is locked while it loads; what
-//! an accepted event relied on is checked again by the statements that save, and a lost race is a conflict. References
+//! A turn is one READ COMMITTED transaction with a constant number of statements. It locks the flows that it may step
+//! and nothing else while it loads; what an accepted event relied on is checked again by the statements that save, and a
+//! lost race is a conflict. References
 //! are read last, so that an event which somebody else has just posted is answered and not refused.
 
+mod feed;
+mod flows;
 mod load;
 mod query;
 mod row;

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use bursar_core::commit::SavedCommit;
+use bursar_core::feed::{Cursor, FeedEvent};
+use bursar_core::flow::{Due, Flow};
+use bursar_core::ids::FlowId;
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::verify::End;
@@ -10,7 +13,7 @@ use uuid::Uuid;
 
 use super::load::{HEADERS, hold_key, query, with_postings};
 use super::row::{self, get, hash};
-use super::{Postgres, classify};
+use super::{Postgres, classify, feed, flows};
 use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
 
@@ -33,6 +36,30 @@ impl Query for Postgres {
         rows.iter().map(|row| Ok((hold_key(row)?, row::hold(row, 2)?))).collect()
     }
 
+    async fn flow(&mut self, id: FlowId) -> Result<Option<Flow>, StoreError> {
+        self.reconnect().await?;
+        flows::find(&self.client, id).await
+    }
+
+    async fn flows(&mut self, after: Option<FlowId>, limit: u32) -> Result<Vec<Flow>, StoreError> {
+        self.reconnect().await?;
+        flows::page(&self.client, after, limit).await
+    }
+
+    async fn due(&mut self) -> Result<Vec<(Due, FlowId)>, StoreError> {
+        self.reconnect().await?;
+        flows::due(&self.client).await
+    }
+
+    async fn events(
+        &mut self,
+        after: Cursor,
+        limit: u32,
+    ) -> Result<Vec<(Cursor, FeedEvent)>, StoreError> {
+        self.reconnect().await?;
+        feed::page(&self.client, after, limit).await
+    }
+
     async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {
         self.reconnect().await?;
         let (after, limit) = (i64::try_from(after).unwrap_or(i64::MAX), i64::from(limit));
@@ -47,13 +74,18 @@ impl Query for Postgres {
         {
             by_commit.entry(get(header, 8)?).or_default().push(transaction);
         }
+        let mut events = feed::events(&self.client, &ids).await?;
+        let mut audit = feed::audit(&self.client, &ids).await?;
         rows.iter()
             .map(|row| {
+                let id = get(row, 3)?;
                 Ok(SavedCommit {
                     seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,
                     time: time(get(row, 1)?)?,
                     hash: hash(row, 2)?,
-                    transactions: by_commit.remove(&get(row, 3)?).unwrap_or_default(),
+                    transactions: by_commit.remove(&id).unwrap_or_default(),
+                    events: events.remove(&id).unwrap_or_default(),
+                    audit: audit.remove(&id).unwrap_or_default(),
                 })
             })
             .collect()
@@ -61,7 +93,8 @@ impl Query for Postgres {
 
     async fn end(&mut self) -> Result<End, StoreError> {
         self.reconnect().await?;
-        let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings) FROM head";
+        let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
+                          (SELECT count(*) FROM events), (SELECT count(*) FROM audit) FROM head";
         let rows = query(&self.client, sql, &[]).await?;
         let row = rows.first().ok_or_else(|| damaged("the head is missing"))?;
         let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
@@ -71,6 +104,8 @@ impl Query for Postgres {
             time: get::<Option<i64>>(row, 2)?.map(time).transpose()?,
             transactions: number(3)?,
             postings: number(4)?,
+            events: number(5)?,
+            audit: number(6)?,
         })
     }
 

@@ -10,8 +10,8 @@ use tokio_postgres::Transaction;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::classify;
 use super::row::{get, hash};
+use super::{classify, feed, flows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, NewLines, time as to_time};
 
@@ -25,6 +25,8 @@ pub(super) async fn save(
     transactions(client, id, commit).await?;
     postings(client, commit).await?;
     holds(client, &commit.holds).await?;
+    flows::save(client, commit).await?;
+    feed::save(client, id, commit).await?;
     let new_lines = accounts(client, lines, &commit.accounts).await?;
     head(client, id, commit).await?;
     Ok(new_lines)
@@ -194,14 +196,14 @@ async fn chart_line(
 
 /// The next link of the chain. Whoever holds the head is the only one who commits.
 async fn head(client: &Transaction<'_>, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
-    let Some(decided) = commit.time() else { return Ok(()) };
+    let Some(decided) = commit.time else { return Ok(()) };
     let sql = "SELECT seq, hash, time FROM head FOR UPDATE";
     let row = client.query_one(sql, &[]).await.map_err(|error| classify(&error))?;
     let seq = get::<i64>(&row, 0)?.saturating_add(1);
     let last = get::<Option<i64>>(&row, 2)?.map(to_time).transpose()?;
     // Another process may have committed since this one looked at the clock.
     let time = last.map_or(decided, |last| last.max(decided));
-    let hash = chain(hash(&row, 1)?, time, &commit.transactions);
+    let hash = chain(hash(&row, 1)?, time, commit.appended());
     let time = time.as_microsecond();
     let values: [&(dyn ToSql + Sync); 4] = [&seq, &id.uuid(), &time, &hash.as_slice()];
     write(client, "INSERT INTO commits (seq, id, time, hash) VALUES ($1, $2, $3, $4)", &values, 1)
@@ -218,7 +220,7 @@ fn ended_by(hold: &Hold) -> Option<Uuid> {
 }
 
 /// Writes exactly as many rows as there are, or somebody else was faster.
-async fn write(
+pub(super) async fn write(
     client: &Transaction<'_>,
     sql: &str,
     values: &[&(dyn ToSql + Sync)],

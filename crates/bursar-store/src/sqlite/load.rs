@@ -10,8 +10,8 @@ use bursar_core::records::{KnownReference, ReadSet};
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
-use super::classify;
 use super::row::{self, get};
+use super::{classify, flows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, parse, time};
 
@@ -49,6 +49,7 @@ pub(super) fn load(
     for id in &plan.transactions {
         records.transactions.extend(transaction(connection, *id)?);
     }
+    flows::load(connection, plan, &mut records)?;
     Ok(records)
 }
 
@@ -76,15 +77,7 @@ pub(super) fn postings(
     id: TransactionId,
 ) -> Result<Vec<Posting>, StoreError> {
     let sql = "SELECT source, destination, currency, amount FROM postings WHERE tx = ?1 ORDER BY n";
-    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
-    let uuid = id.uuid();
-    let mut rows =
-        statement.query(params![uuid.as_bytes().as_slice()]).map_err(|error| classify(&error))?;
-    let mut postings = Vec::new();
-    while let Some(row) = rows.next().map_err(|error| classify(&error))? {
-        postings.push(posting(row)?);
-    }
-    Ok(postings)
+    all(connection, sql, [id.uuid().as_bytes().as_slice()], posting)
 }
 
 /// A transaction without its postings, from `id … reverts, time`.
@@ -117,8 +110,24 @@ fn transaction_id(bytes: [u8; 16]) -> TransactionId {
     TransactionId::from_uuid(Uuid::from_bytes(bytes))
 }
 
+/// Every row.
+pub(super) fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl rusqlite::Params,
+    read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+    let mut rows = statement.query(values).map_err(|error| classify(&error))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(|error| classify(&error))? {
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
 /// The first row, if there is one.
-fn one<T>(
+pub(super) fn one<T>(
     connection: &Connection,
     sql: &str,
     values: impl rusqlite::Params,

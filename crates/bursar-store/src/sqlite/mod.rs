@@ -1,5 +1,7 @@
 //! The books in one SQLite file: one writer, every commit synced to disk before it is answered.
 
+mod feed;
+mod flows;
 mod load;
 mod query;
 mod row;

@@ -8,7 +8,7 @@ use bursar_core::ids::CommitId;
 use bursar_core::ledger::{Hold, HoldState};
 use rusqlite::{Connection, params};
 
-use super::classify;
+use super::{classify, feed, flows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, NewLines};
 
@@ -20,12 +20,12 @@ pub(super) fn save(
     commit: &Commit,
 ) -> Result<NewLines, StoreError> {
     let mut new_lines = NewLines::new();
-    let Some(time) = commit.time() else { return Ok(new_lines) };
+    let Some(time) = commit.time else { return Ok(new_lines) };
     let (seq, previous): (i64, [u8; 32]) = connection
         .query_row("SELECT seq, hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(|error| classify(&error))?;
     let seq = seq.saturating_add(1);
-    let hash = chain(previous, time, &commit.transactions);
+    let hash = chain(previous, time, commit.appended());
     transactions(connection, id, commit)?;
     for write in &commit.accounts {
         let number = match lines.number(&write.after.metadata) {
@@ -37,6 +37,8 @@ pub(super) fn save(
     for write in &commit.holds {
         hold(connection, write)?;
     }
+    flows::save(connection, commit)?;
+    feed::save(connection, id, commit)?;
     let uuid = id.uuid();
     let values = params![seq, uuid.as_bytes().as_slice(), time.as_microsecond(), hash.as_slice()];
     write(connection, "INSERT INTO commits (seq, id, time, hash) VALUES (?1, ?2, ?3, ?4)", values)?;
@@ -156,7 +158,7 @@ fn ended_by(hold: &Hold) -> Option<[u8; 16]> {
 }
 
 /// Writes exactly one row, or somebody else was faster.
-fn write(
+pub(super) fn write(
     connection: &Connection,
     sql: &str,
     values: impl rusqlite::Params,

@@ -1,5 +1,9 @@
 //! What every store must do, and that it does what the memory store does.
 
+use std::collections::BTreeMap;
+
+use bursar_core::ledger::Posted;
+use bursar_core::request::{Answer, Reply};
 use bursar_core::rulebook::Rulebook;
 use bursar_core::verify::Verifier;
 use bursar_store::{Memory, Sqlite};
@@ -13,7 +17,10 @@ fn verify(rulebook: &Rulebook, books: &Books) -> Vec<String> {
     for commit in &books.history {
         verifier.add(commit);
     }
-    verifier.finish(&books.accounts, &books.holds, &books.end).differences
+    for flow in &books.flows {
+        verifier.add_flow(flow);
+    }
+    verifier.finish(&books.accounts, &books.holds, &books.due, &books.end).differences
 }
 
 proptest! {
@@ -39,38 +46,77 @@ proptest! {
         prop_assert_eq!(&cut.answers, &one_by_one.answers);
         prop_assert_eq!(&cut.accounts, &one_by_one.accounts);
         prop_assert_eq!(&cut.holds, &one_by_one.holds);
+        prop_assert_eq!(&cut.flows, &one_by_one.flows);
+        prop_assert_eq!(&cut.due, &one_by_one.due);
+        let events = |books: &Books| books.feed.iter().map(|(_, event)| event.clone()).collect::<Vec<_>>();
+        prop_assert_eq!(events(&cut), events(&one_by_one));
     }
 }
 
 /// Guards the properties above: steps that are all refused would prove nothing.
 #[test]
-fn the_workload_posts_repeats_refuses_and_takes_back() {
-    use bursar_core::ledger::Posted;
+fn the_workload_does_everything_that_can_be_done() {
     use proptest::strategy::ValueTree as _;
     use proptest::test_runner::TestRunner;
 
     let rulebook = Rulebook::bundled().unwrap();
     let mut runner = TestRunner::deterministic();
-    let (mut posted, mut repeated, mut refused, mut taken_back) = (0, 0, 0, 0);
-    for _ in 0..50 {
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for _ in 0..80 {
         let steps = steps().new_tree(&mut runner).unwrap().current();
         let books = run(&mut Memory::default(), &rulebook, &steps, &[4]);
-        for answer in &books.answers {
-            match answer {
-                Ok(Posted::New(_)) => posted += 1,
-                Ok(Posted::Replayed(_)) => repeated += 1,
-                Err(_) => refused += 1,
-            }
+        let answers = books.answers.iter().flat_map(kinds);
+        let transactions = books.history.iter().flat_map(|commit| &commit.transactions);
+        let posted = transactions.map(|transaction| transaction.event.to_string());
+        let told = books.feed.iter().map(|(_, event)| event.kind.clone());
+        let audited = books.history.iter().flat_map(|commit| &commit.audit);
+        let audited = audited.map(|entry| entry.action.clone());
+        for name in answers.chain(posted).chain(told).chain(audited) {
+            *counts.entry(name).or_default() += 1;
         }
-        taken_back += books
-            .history
-            .iter()
-            .flat_map(|commit| &commit.transactions)
-            .filter(|transaction| transaction.reverts.is_some())
-            .count();
     }
-    assert!(
-        posted > 300 && repeated > 30 && refused > 300 && taken_back > 30,
-        "{posted} {repeated} {refused} {taken_back}"
-    );
+    let everything = [
+        "posted",
+        "posted before",
+        "flow changed",
+        "flow answered before",
+        "woken",
+        "REVERT",
+        "PAYIN_COLLECTION",
+        "PAYOUT_RESERVE",
+        "PAYOUT_SETTLE",
+        "PAYOUT_RELEASE",
+        "CHARGEBACK_HOLD",
+        "CHARGEBACK_WON",
+        "reservation.held",
+        "reservation.settled",
+        "reservation.released",
+        "reservation.expired",
+        "reservation.settle",
+        "reservation.release",
+        "refused: missing_funds",
+        "refused: reference_reused",
+        "refused: hold_not_found",
+        "refused: idempotency_mismatch",
+        "refused: flow_ended",
+        "refused: stale_version",
+        "refused: unknown_flow",
+        "refused: expires_in_the_past",
+    ];
+    for name in everything {
+        let count = counts.get(name).copied().unwrap_or_default();
+        assert!(count >= 5, "{name} happened {count} times: {counts:#?}");
+    }
+}
+
+/// What was answered, in words.
+fn kinds(answer: &Answer) -> Vec<String> {
+    match answer {
+        Ok(Reply::Posted(Posted::New(_))) => vec!["posted".to_owned()],
+        Ok(Reply::Posted(Posted::Replayed(_))) => vec!["posted before".to_owned()],
+        Ok(Reply::Flow { is_replay: false, .. }) => vec!["flow changed".to_owned()],
+        Ok(Reply::Flow { is_replay: true, .. }) => vec!["flow answered before".to_owned()],
+        Ok(Reply::Woken(woken)) => vec!["woken".to_owned(); woken.flows.len()],
+        Err(rejection) => vec![format!("refused: {}", rejection.code())],
+    }
 }

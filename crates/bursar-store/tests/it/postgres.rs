@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bursar_core::ledger::Posted;
-use bursar_core::request::{Answer, Batch, Request};
+use bursar_core::request::{Answer, Batch, Reply, Request};
 use bursar_core::rulebook::Rulebook;
 use bursar_core::verify::Verifier;
 use bursar_store::{Memory, Postgres, Query as _, StoreError, turn};
@@ -49,7 +49,7 @@ fn four_writers_on_one_hot_account_lose_nothing() {
         }
         let end = store.end().await.unwrap();
         assert_eq!(end.seq, 100);
-        let report = verifier.finish(&accounts, &store.holds().await.unwrap(), &end);
+        let report = verifier.finish(&accounts, &store.holds().await.unwrap(), &[], &end);
         assert_eq!(report.differences, Vec::<String>::new());
     });
 }
@@ -67,8 +67,8 @@ fn four_writers_about_one_merchant_contradict_each_other_in_vain() {
         for (event, answer) in futures(writers.collect()).await.into_iter().flatten() {
             let count = posted.entry(event.clone()).or_default();
             match answer {
-                Ok(Posted::New(_)) => *count += 1,
-                Ok(Posted::Replayed(_)) => {}
+                Ok(Reply::Posted(Posted::New(_))) => *count += 1,
+                Ok(_) => {}
                 Err(rejection) => {
                     let code = rejection.code();
                     let is_fair = matches!(code, "missing_funds" | "hold_ended" | "hold_not_found");
@@ -97,7 +97,7 @@ fn four_writers_about_one_merchant_contradict_each_other_in_vain() {
             verifier.add(&commit);
         }
         let end = store.end().await.unwrap();
-        let report = verifier.finish(&accounts, &store.holds().await.unwrap(), &end);
+        let report = verifier.finish(&accounts, &store.holds().await.unwrap(), &[], &end);
         assert_eq!(report.differences, Vec::<String>::new());
     });
 }
@@ -118,10 +118,10 @@ fn a_server_that_went_away_is_found_again() {
         ));
         cluster.start_server();
         let answers = turn(&mut store, &next).await.unwrap().answers;
-        assert!(matches!(answers.as_slice(), [Ok(Posted::New(_))]));
+        assert!(matches!(answers.as_slice(), [Ok(Reply::Posted(Posted::New(_)))]));
         let again = turn(&mut store, &batch).await.unwrap().answers;
         assert!(
-            matches!(again.as_slice(), [Ok(Posted::Replayed(_))]),
+            matches!(again.as_slice(), [Ok(Reply::Posted(Posted::Replayed(_)))]),
             "what was answered has survived"
         );
     });

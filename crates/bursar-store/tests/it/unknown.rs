@@ -5,7 +5,7 @@ use bursar_core::ids::CommitId;
 use bursar_core::ledger::Posted;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
-use bursar_core::request::Batch;
+use bursar_core::request::{Batch, Reply};
 use bursar_core::rulebook::Rulebook;
 use bursar_store::{Memory, MemoryTurn, Query as _, Store, StoreError, Turn, turn};
 
@@ -79,14 +79,14 @@ fn post_with(fault: Fault) -> (Result<Commit, StoreError>, u64) {
 #[test]
 fn a_commit_that_was_saved_without_an_answer_is_found() {
     let (result, count) = post_with(Fault::SavedUnanswered);
-    assert!(matches!(result.unwrap().answers.as_slice(), [Ok(Posted::New(_))]));
+    assert!(matches!(result.unwrap().answers.as_slice(), [Ok(Reply::Posted(Posted::New(_)))]));
     assert_eq!(count, 1);
 }
 
 #[test]
 fn a_commit_that_was_lost_without_an_answer_is_run_again() {
     let (result, count) = post_with(Fault::LostUnanswered);
-    assert!(matches!(result.unwrap().answers.as_slice(), [Ok(Posted::New(_))]));
+    assert!(matches!(result.unwrap().answers.as_slice(), [Ok(Reply::Posted(Posted::New(_)))]));
     assert_eq!(count, 1);
 }
 

@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use bursar_core::commit::{Commit, SavedCommit};
-use bursar_core::ids::Seed;
+use bursar_core::feed::{Cursor, FeedEvent};
+use bursar_core::flow::{Due, Flow};
+use bursar_core::idempotency::Key;
+use bursar_core::ids::{FlowId, ReservationId, Seed};
 use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted};
 use bursar_core::numscript::Name;
-use bursar_core::request::{Answer, Batch, Body, Request};
+use bursar_core::request::{Answer, Batch, Body, Reply, Request, Wake};
+use bursar_core::reservation::{Decision, LANE, NewReservation, Verdict};
 use bursar_core::rulebook::Rulebook;
 use bursar_core::verify::End;
 use bursar_store::{Query, Store, turn};
@@ -29,7 +33,10 @@ impl Step {
     }
 }
 
-const KINDS: [&str; 12] = [
+/// When every workload begins.
+const START: i64 = 1_794_700_800;
+
+const KINDS: [&str; 18] = [
     "PAYIN_COLLECTION",
     "PAYIN_COLLECTION",
     "ADJUSTMENT_CREDIT",
@@ -42,18 +49,24 @@ const KINDS: [&str; 12] = [
     "CHARGEBACK_WON",
     "NO_SUCH_EVENT",
     "REVERT",
+    "reserve",
+    "reserve",
+    "reserve",
+    "settle",
+    "release",
+    "wake",
 ];
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step =
-        (0..KINDS.len(), 0..3_u8, 0..12_u8, prop::sample::select(vec![0_u32, 1, 100, 100, 2_500]));
+        (0..KINDS.len(), 0..3_u8, 0..8_u8, prop::sample::select(vec![0_u32, 1, 100, 100, 2_500]));
     let step = step.prop_map(|(kind, merchant, reference, amount)| Step {
         kind,
         merchant,
         reference,
         amount,
     });
-    prop::collection::vec(step, 1..80)
+    prop::collection::vec(step, 1..120)
 }
 
 /// What a store holds in the end, and what it answered on the way.
@@ -62,6 +75,9 @@ pub(crate) struct Books {
     pub(crate) answers: Vec<Answer>,
     pub(crate) accounts: Vec<(Name, Account)>,
     pub(crate) holds: Vec<(HoldKey, Hold)>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) due: Vec<(Due, FlowId)>,
+    pub(crate) feed: Vec<(Cursor, FeedEvent)>,
     pub(crate) history: Vec<SavedCommit>,
     pub(crate) end: End,
 }
@@ -83,7 +99,7 @@ pub(crate) fn run(
 ) -> Books {
     block_on(async {
         let mut answers = Vec::new();
-        let mut posted = Vec::new();
+        let mut past = Past::default();
         let mut rest = steps;
         let mut sizes = batches.iter().cycle();
         let mut admitted = 0;
@@ -95,13 +111,13 @@ pub(crate) fn run(
                 .iter()
                 .map(|step| {
                     admitted += 1;
-                    request(step, rulebook, admitted, &posted)
+                    request(step, rulebook, admitted, &mut past)
                 })
                 .collect();
             let commit: Commit = turn(store, &Batch::new(rulebook, &requests)).await.unwrap();
             for answer in &commit.answers {
-                if let Ok(Posted::New(id)) = answer {
-                    posted.push(id.to_string());
+                if let Ok(Reply::Posted(Posted::New(id))) = answer {
+                    past.posted.push(id.to_string());
                 }
             }
             answers.extend(commit.answers);
@@ -110,14 +126,83 @@ pub(crate) fn run(
             answers,
             accounts: store.accounts().await.unwrap(),
             holds: store.holds().await.unwrap(),
+            flows: store.flows(None, u32::MAX).await.unwrap(),
+            due: store.due().await.unwrap(),
+            feed: feed(store).await,
             history: store.history(0, u32::MAX).await.unwrap(),
             end: store.end().await.unwrap(),
         }
     })
 }
 
-fn request(step: &Step, rulebook: &Rulebook, admitted: u32, posted: &[String]) -> Request {
+/// The whole feed, a few events at a time.
+async fn feed(store: &mut impl Query) -> Vec<(Cursor, FeedEvent)> {
+    let mut events: Vec<(Cursor, FeedEvent)> = Vec::new();
+    loop {
+        let after = events.last().map(|(place, _)| *place).unwrap_or_default();
+        let page = store.events(after, 3).await.unwrap();
+        if page.is_empty() {
+            return events;
+        }
+        events.extend(page);
+    }
+}
+
+/// What earlier steps have made: transactions once they are posted, reservations as soon as they are asked for.
+#[derive(Default)]
+struct Past {
+    posted: Vec<String>,
+    reserved: Vec<ReservationId>,
+}
+
+fn request(step: &Step, rulebook: &Rulebook, admitted: u32, past: &mut Past) -> Request {
+    let now = Timestamp::from_second(START + i64::from(admitted)).unwrap();
+    let admission = Admission::new(now, Seed::from(u64::from(admitted)));
     let name = KINDS[step.kind];
+    let body = match name {
+        "reserve" | "settle" | "release" | "wake" => flow_body(name, step, &admission, past),
+        _ => Body::Post(event(name, step, rulebook, &past.posted)),
+    };
+    Request { admission, body }
+}
+
+fn flow_body(name: &str, step: &Step, admission: &Admission, past: &mut Past) -> Body {
+    let key = Key { scope: "test".to_owned(), key: format!("{name}-{}", step.reference) };
+    let text = |text: &str| text.to_owned();
+    match name {
+        "reserve" => {
+            past.reserved.push(ReservationId::new(admission.now, &admission.seed, 0));
+            // The same for every request under one key, so that it can be asked again.
+            let expires_at = START + i64::from(step.reference) * 15;
+            let reservation = NewReservation {
+                merchant: format!("m{}", step.merchant),
+                bank: text("b1"),
+                currency: text("PKR"),
+                amount: step.amount.to_string(),
+                fee: text("0.01"),
+                vat: text("0"),
+                expires_at: Timestamp::from_second(expires_at).unwrap(),
+            };
+            Body::Reserve { key, reservation }
+        }
+        "wake" => Body::Wake(Wake { lane: text(LANE), limit: u32::from(step.merchant) + 1 }),
+        _ => {
+            let index = (usize::from(step.reference) * 7) % past.reserved.len().max(1);
+            let unknown = ReservationId::new(admission.now, &Seed::from(0), 9);
+            let verdict = if name == "settle" { Verdict::Settle } else { Verdict::Release };
+            let decision = Decision {
+                id: past.reserved.get(index).copied().unwrap_or(unknown),
+                verdict,
+                expected_version: Some(u64::from(step.merchant)).filter(|version| *version > 0),
+                actor: text("ops"),
+                note: text("as agreed"),
+            };
+            Body::Decide { key, decision }
+        }
+    }
+}
+
+fn event(name: &str, step: &Step, rulebook: &Rulebook, posted: &[String]) -> Event {
     let mut reference = format!("r{}", step.reference);
     let mut variables = BTreeMap::new();
     if name == "REVERT" {
@@ -131,15 +216,13 @@ fn request(step: &Step, rulebook: &Rulebook, admitted: u32, posted: &[String]) -
                 "bankId" => "b1".to_owned(),
                 "currency" => "PKR".to_owned(),
                 "fee" | "vat" => "0.01".to_owned(),
+                "gross" => (step.amount * 10).to_string(),
                 _ => step.amount.to_string(),
             };
             variables.insert(variable.clone(), value);
         }
     }
-    let now = Timestamp::from_second(1_794_700_800 + i64::from(admitted)).unwrap();
-    let admission = Admission { now, seed: Seed::from(u64::from(admitted)) };
-    let event = Event { name: name.to_owned(), reference, variables, effective_at: None };
-    Request { admission, body: Body::Post(event) }
+    Event { name: name.to_owned(), reference, variables, effective_at: None }
 }
 
 /// A pay-in of 100.00 for one merchant at one bank.
@@ -161,7 +244,7 @@ pub(crate) fn payin(writer: u32, number: u32) -> Request {
             .collect(),
         effective_at: None,
     };
-    let now = Timestamp::from_second(1_794_700_800).unwrap();
+    let now = Timestamp::from_second(START).unwrap();
     let seed = Seed::from(u64::from(writer) << 32 | u64::from(number));
     Request { admission: Admission { now, seed }, body: Body::Post(event) }
 }
@@ -182,7 +265,7 @@ pub(crate) fn post(rulebook: &Rulebook, name: &str, reference: &str, number: u32
         variables.map(|variable| (variable.clone(), value(variable).to_owned())).collect();
     let (name, reference) = (name.to_owned(), reference.to_owned());
     let event = Event { name, reference, variables, effective_at: None };
-    let now = Timestamp::from_second(1_794_700_800).unwrap();
+    let now = Timestamp::from_second(START).unwrap();
     Request {
         admission: Admission { now, seed: Seed::from(u64::from(number)) },
         body: Body::Post(event),

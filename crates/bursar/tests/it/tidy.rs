@@ -12,7 +12,7 @@ const ARROWS: [(&str, &[&str]); 3] = [
 ];
 
 /// What the core may depend on: nothing that reads, waits, draws or logs.
-const CORE_DEPENDENCIES: [&str; 10] = [
+const CORE_DEPENDENCIES: [&str; 12] = [
     "annotate-snippets",
     "csv",
     "iso_currency",
@@ -20,6 +20,8 @@ const CORE_DEPENDENCIES: [&str; 10] = [
     "num-bigint",
     "num-integer",
     "num-traits",
+    "serde",
+    "serde_json",
     "sha2",
     "thiserror",
     "uuid",

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use bursar_core::commit::{Commit, SavedCommit};
-use bursar_core::ids::Seed;
-use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey};
+use bursar_core::commit::SavedCommit;
+use bursar_core::flow::{Due, Flow};
+use bursar_core::ids::{FlowId, Seed};
+use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted};
 use bursar_core::numscript::Name;
-use bursar_core::request::{Batch, Body, Request};
+use bursar_core::rejection::Rejection;
+use bursar_core::request::{Answer, Batch, Body, Reply, Request};
 use bursar_core::rulebook::Rulebook;
 use bursar_core::verify::End;
 use bursar_store::{Postgres, Query as _, Sqlite, StoreError, turn};
@@ -20,6 +22,8 @@ use crate::failure::Failure;
 
 /// Commits that are read at once; bounds the memory of reports.
 const PAGE: u32 = 64;
+/// Flows that are read at once.
+const FLOWS: u32 = 5_000;
 
 pub(super) struct Books {
     pub(super) rulebook: Rulebook,
@@ -91,14 +95,18 @@ impl Books {
     }
 
     /// Decides and saves events together. When it returns, the answers hold.
-    pub(super) fn post(&mut self, events: Vec<Event>) -> Result<Commit, Failure> {
+    pub(super) fn post(
+        &mut self,
+        events: Vec<Event>,
+    ) -> Result<Vec<Result<Posted, Rejection>>, Failure> {
         let requests: Vec<Request> = events
             .into_iter()
             .map(|event| Request { admission: self.admit(), body: Body::Post(event) })
             .collect();
         let batch = Batch::new(&self.rulebook, &requests);
         let commit = on_store!(self, store => turn(&mut **store, &batch));
-        commit.map_err(|error| failed(&error))
+        let commit = commit.map_err(|error| failed(&error))?;
+        commit.answers.into_iter().map(posted).collect()
     }
 
     pub(super) fn accounts(&mut self) -> Result<Vec<(Name, Account)>, Failure> {
@@ -109,6 +117,23 @@ impl Books {
     pub(super) fn holds(&mut self) -> Result<Vec<(HoldKey, Hold)>, Failure> {
         let found = on_store!(self, store => store.holds());
         found.map_err(|error| failed(&error))
+    }
+
+    pub(super) fn due(&mut self) -> Result<Vec<(Due, FlowId)>, Failure> {
+        let found = on_store!(self, store => store.due());
+        found.map_err(|error| failed(&error))
+    }
+
+    /// Every flow in order, a page at a time.
+    pub(super) fn each_flow(&mut self, mut visit: impl FnMut(&Flow)) -> Result<(), Failure> {
+        let mut after = None;
+        loop {
+            let page = on_store!(self, store => store.flows(after, FLOWS));
+            let page = page.map_err(|error| failed(&error))?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.id);
+            page.iter().for_each(&mut visit);
+        }
     }
 
     pub(super) fn end(&mut self) -> Result<End, Failure> {
@@ -133,10 +158,19 @@ impl Books {
 
     fn admit(&mut self) -> Admission {
         self.admitted = self.admitted.saturating_add(1);
-        Admission {
-            now: Timestamp::now(),
-            seed: self.seed.child(["request", &self.admitted.to_string()]),
-        }
+        let seed = self.seed.child(["request", &self.admitted.to_string()]);
+        Admission::new(Timestamp::now(), seed)
+    }
+}
+
+/// An event is answered with what became of its posting.
+fn posted(answer: Answer) -> Result<Result<Posted, Rejection>, Failure> {
+    match answer {
+        Ok(Reply::Posted(posted)) => Ok(Ok(posted)),
+        Ok(reply @ (Reply::Flow { .. } | Reply::Woken(_))) => Err(Failure::new(format!(
+            "an event was answered with {reply:?}. Look at the books before you post it again"
+        ))),
+        Err(rejection) => Ok(Err(rejection)),
     }
 }
 

@@ -123,12 +123,12 @@ fn post(
     }
     let (numbers, events): (Vec<u64>, Vec<Event>) = std::mem::take(pending).into_iter().unzip();
     let posted = counts.posted;
-    let commit = books.post(events).map_err(|failure| {
+    let answers = books.post(events).map_err(|failure| {
         failure.and(&format!(
             "{posted} events of the file were posted before that; import it again: nothing is posted twice"
         ))
     })?;
-    for (number, answer) in numbers.into_iter().zip(&commit.answers) {
+    for (number, answer) in numbers.into_iter().zip(&answers) {
         match answer {
             Ok(Posted::New(_)) => counts.posted = counts.posted.saturating_add(1),
             Ok(Posted::Replayed(_)) => counts.repeated = counts.repeated.saturating_add(1),

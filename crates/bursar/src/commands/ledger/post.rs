@@ -27,8 +27,8 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
     let event = line
         .into_event()
         .map_err(|reason| Failure::new(format!("{reason}. Nothing was posted")))?;
-    let commit = Books::open(&arguments.place, config)?.post(vec![event])?;
-    match commit.answers.into_iter().next() {
+    let answers = Books::open(&arguments.place, config)?.post(vec![event])?;
+    match answers.into_iter().next() {
         Some(Ok(Posted::New(id))) => terminal::say(&format!("posted as {id}")),
         Some(Ok(Posted::Replayed(id))) => terminal::say(&format!("had been posted before as {id}")),
         Some(Err(rejection)) => Err(Failure::new(rejection.to_string())),

@@ -18,6 +18,9 @@ struct Answer {
     postings: u64,
     accounts: u64,
     holds: u64,
+    events: u64,
+    audit: u64,
+    flows: u64,
     differences: Vec<String>,
 }
 
@@ -31,8 +34,10 @@ pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<()
         Ok(())
     })?;
     let holds = books.holds()?;
+    books.each_flow(|flow| verifier.add_flow(flow))?;
+    let due = books.due()?;
     let end = books.end()?;
-    let report = verifier.finish(&accounts, &holds, &end);
+    let report = verifier.finish(&accounts, &holds, &due, &end);
     let count = report.difference_count;
     let answer = Answer {
         ok: count == 0,
@@ -41,6 +46,9 @@ pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<()
         postings: report.postings,
         accounts: report.accounts,
         holds: report.holds,
+        events: report.events,
+        audit: report.audit,
+        flows: report.flows,
         differences: report.differences,
     };
     if arguments.json {
@@ -50,8 +58,15 @@ pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<()
             terminal::say(&format!("difference: {difference}"))?;
         }
         terminal::say(&format!(
-            "{} commits, {} transactions, {} postings, {} accounts, {} holds",
-            answer.commits, answer.transactions, answer.postings, answer.accounts, answer.holds
+            "{} commits, {} transactions, {} postings, {} accounts, {} holds, {} flows, {} events, {} audit entries",
+            answer.commits,
+            answer.transactions,
+            answer.postings,
+            answer.accounts,
+            answer.holds,
+            answer.flows,
+            answer.events,
+            answer.audit
         ))?;
     }
     if count > 0 {
@@ -62,6 +77,6 @@ pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<()
     if arguments.json {
         Ok(())
     } else {
-        terminal::say("ok: every balance, every hold and the chain of hashes")
+        terminal::say("ok: every balance, every hold, every flow and the chain of hashes")
     }
 }

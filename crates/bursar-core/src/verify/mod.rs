@@ -1,7 +1,10 @@
-//! Recomputes the books from their postings: every balance, every hold and the chain of hashes.
+//! Recomputes the books from their postings: every balance, every hold and the chain of hashes; and holds every flow
+//! against what was told about it, what it holds and what it waits for.
 //!
 //! A pure fold over the saved commits. What it cannot see: a chain that was rewritten as a whole, by somebody who can
 //! compute hashes (keep the number and hash of the last commit elsewhere), and chart lines that were edited.
+
+mod flows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,12 +13,14 @@ use jiff::Timestamp;
 
 use crate::chart::GlAccount;
 use crate::commit::{SavedCommit, chain};
-use crate::ids::TransactionId;
+use crate::flow::Due;
+use crate::ids::{FlowId, TransactionId};
 use crate::journal::{self, WORLD};
 use crate::ledger::{Account, AccountKey, Hold, HoldKey, HoldState, Transaction};
 use crate::money::{Currency, decimal};
 use crate::numscript::Name;
 use crate::rulebook::{HoldEffect, Rulebook};
+use flows::Told;
 
 /// What was counted, and what is wrong with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,6 +30,9 @@ pub struct Report {
     pub postings: u64,
     pub accounts: u64,
     pub holds: u64,
+    pub events: u64,
+    pub audit: u64,
+    pub flows: u64,
     /// The first differences, each with what and where.
     pub differences: Vec<String>,
     /// How many there are in all.
@@ -40,6 +48,8 @@ pub struct End {
     /// All rows, whether a commit names them or not.
     pub transactions: u64,
     pub postings: u64,
+    pub events: u64,
+    pub audit: u64,
 }
 
 /// More would not help anybody to find the first cause.
@@ -57,6 +67,10 @@ pub struct Verifier<'r> {
     hold_effects: BTreeMap<TransactionId, (HoldKey, HoldEffect)>,
     references: BTreeSet<(Name, String)>,
     transaction_ids: BTreeSet<TransactionId>,
+    /// The last thing that was told about each resource.
+    told: BTreeMap<String, Told>,
+    /// What the flows say that they wait for.
+    waiting: BTreeSet<(Due, FlowId)>,
     report: Report,
 }
 
@@ -75,6 +89,8 @@ impl<'r> Verifier<'r> {
             hold_effects: BTreeMap::new(),
             references: BTreeSet::new(),
             transaction_ids: BTreeSet::new(),
+            told: BTreeMap::new(),
+            waiting: BTreeSet::new(),
             report: Report::default(),
         }
     }
@@ -90,7 +106,7 @@ impl<'r> Verifier<'r> {
             self.differ(format!("commit {} is dated before the one it follows", commit.seq));
         }
         self.time = Some(commit.time);
-        let hash = chain(self.hash, commit.time, &commit.transactions);
+        let hash = chain(self.hash, commit.time, commit.appended());
         if hash != commit.hash {
             self.differ(format!(
                 "commit {} does not have the hash of its rows: a row of it, or the order of commits, was changed",
@@ -102,6 +118,11 @@ impl<'r> Verifier<'r> {
         for transaction in &commit.transactions {
             self.transaction(commit.seq, transaction);
         }
+        for event in &commit.events {
+            self.event(commit.seq, event);
+        }
+        let audit = u64::try_from(commit.audit.len()).unwrap_or(u64::MAX);
+        self.report.audit = self.report.audit.saturating_add(audit);
     }
 
     fn transaction(&mut self, seq: u64, transaction: &Transaction) {
@@ -203,15 +224,22 @@ impl<'r> Verifier<'r> {
         mut self,
         accounts: &[(Name, Account)],
         holds: &[(HoldKey, Hold)],
+        due: &[(Due, FlowId)],
         end: &End,
     ) -> Report {
         if end.time != self.time {
             self.differ("the head is not dated as the last commit is".to_owned());
         }
-        if (end.transactions, end.postings) != (self.report.transactions, self.report.postings) {
+        let counts = [
+            ("transactions", end.transactions, self.report.transactions),
+            ("postings", end.postings, self.report.postings),
+            ("events", end.events, self.report.events),
+            ("audit entries", end.audit, self.report.audit),
+        ];
+        for (what, rows, chained) in counts.into_iter().filter(|(_, rows, chained)| rows != chained)
+        {
             self.differ(format!(
-                "there are {} transactions and {} postings, but commits have {} and {}: rows stand outside the chain",
-                end.transactions, end.postings, self.report.transactions, self.report.postings
+                "there are {rows} {what}, but commits have {chained}: rows stand outside the chain"
             ));
         }
         let head = (end.seq, end.hash);
@@ -241,6 +269,7 @@ impl<'r> Verifier<'r> {
         for (address, currency) in std::mem::take(&mut self.balances).into_keys() {
             self.differ(format!("{address} has postings in {currency} and no account"));
         }
+        self.compare_due(due);
         self.compare_holds(accounts, holds);
         self.report
     }

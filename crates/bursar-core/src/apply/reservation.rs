@@ -1,0 +1,117 @@
+//! Reservations: made, decided by somebody, or over because their time has come.
+
+use super::Draft;
+use crate::feed::AuditEntry;
+use crate::flow::{Flow, FlowState};
+use crate::ids::{FlowId, ReservationId};
+use crate::ledger::Admission;
+use crate::rejection::Rejection;
+use crate::request::{Answer, Decide, Reply, Reserve, Wake, Woken};
+use crate::reservation::{Booking, Event, Reservation, State, Step, step};
+
+impl Draft<'_> {
+    pub(super) fn reserve(&mut self, reserve: &Reserve<'_>, admission: &Admission) -> Answer {
+        let Reserve { key, id, terms, bound } = reserve;
+        let request_hash = terms.request_hash();
+        if let Some(replay) = self.replay(key, request_hash) {
+            return replay;
+        }
+        if terms.expires_at <= admission.now {
+            return Err(Rejection::ExpiresInThePast { expires_at: terms.expires_at });
+        }
+        self.ledger.post_bound(bound, admission)?;
+        let reservation = Reservation { terms: terms.clone(), state: State::Held };
+        let flow = Flow {
+            id: FlowId::from(*id),
+            merchant: terms.merchant.clone(),
+            version: 1,
+            sequence: 1,
+            created_at: admission.now,
+            updated_at: admission.now,
+            state: FlowState::Reservation(reservation),
+        };
+        self.keep(flow.clone(), admission);
+        Ok(self.answer(key, request_hash, &flow))
+    }
+
+    pub(super) fn decide(&mut self, decide: &Decide, admission: &Admission) -> Answer {
+        let Decide { key, decision } = decide;
+        let request_hash = decision.request_hash();
+        if let Some(replay) = self.replay(key, request_hash) {
+            return replay;
+        }
+        let id = decision.id;
+        let Some(flow) = self.flows.get(&FlowId::from(id)).cloned() else {
+            return Err(Rejection::UnknownFlow { id: id.to_string() });
+        };
+        if let Some(expected) = decision.expected_version.filter(|version| *version != flow.version)
+        {
+            let found = flow.version;
+            return Err(Rejection::StaleVersion { id: id.to_string(), expected, found });
+        }
+        let flow = self.advance(flow, decision.verdict.event(), admission)?;
+        self.audit.push(AuditEntry {
+            actor: decision.actor.clone(),
+            action: decision.verdict.action().to_owned(),
+            resource: id.to_string(),
+            note: decision.note.clone(),
+            time: admission.now,
+        });
+        Ok(self.answer(key, request_hash, &flow))
+    }
+
+    /// Gives every flow of the lane whose time has come the event that says so.
+    pub(super) fn wake(&mut self, wake: &Wake, admission: &Admission) -> Reply {
+        let limit = usize::try_from(wake.limit).unwrap_or(usize::MAX);
+        let mut woken = Woken::default();
+        for id in self.due(&wake.lane, admission.now, limit) {
+            let Some(flow) = self.flows.get(&id).cloned() else { continue };
+            let name = flow.name();
+            match self.advance(flow, Event::Due, admission) {
+                Ok(_) => woken.flows.push(name),
+                Err(rejection) => woken.refused.push((name, rejection)),
+            }
+        }
+        Reply::Woken(woken)
+    }
+
+    /// One step of a flow: booked, kept and told, if there is anything to do.
+    fn advance(
+        &mut self,
+        flow: Flow,
+        event: Event,
+        admission: &Admission,
+    ) -> Result<Flow, Rejection> {
+        let FlowState::Reservation(reservation) = &flow.state;
+        let id = ReservationId::from_uuid(flow.id.uuid());
+        let (state, booking) = match step(id, reservation, event, admission.now)? {
+            Step::Stays => return Ok(flow),
+            Step::Moves { state, booking } => (state, booking),
+        };
+        self.book(id, reservation, booking, admission)?;
+        let reservation = Reservation { terms: reservation.terms.clone(), state };
+        let flow = Flow {
+            version: flow.version.saturating_add(1),
+            sequence: flow.sequence.saturating_add(1),
+            updated_at: admission.now,
+            state: FlowState::Reservation(reservation),
+            ..flow
+        };
+        self.keep(flow.clone(), admission);
+        Ok(flow)
+    }
+
+    fn book(
+        &mut self,
+        id: ReservationId,
+        reservation: &Reservation,
+        booking: Booking,
+        admission: &Admission,
+    ) -> Result<(), Rejection> {
+        let rule = self.rulebook.rule(booking.rule())?;
+        let variables = reservation.terms.variables(rule);
+        let bound = rule.bind(&id.to_string(), &variables, None)?;
+        self.ledger.post_bound(&bound, admission)?;
+        Ok(())
+    }
+}

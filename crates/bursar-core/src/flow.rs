@@ -1,0 +1,107 @@
+//! Flows: pure state machines that wait for exactly one thing, and how they are kept.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::ids::{FlowId, ReservationId};
+use crate::reservation::{Reservation, Stored};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flow {
+    pub id: FlowId,
+    pub merchant: String,
+    /// Counts its changes from 1; whoever saves must find the version that was read.
+    pub version: u64,
+    /// How many events were told about it; their numbers have no gaps.
+    pub sequence: u64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub state: FlowState,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlowState {
+    Reservation(Reservation),
+}
+
+/// The one thing that a live flow waits for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Due {
+    pub lane: String,
+    pub at: Timestamp,
+}
+
+/// A stored state that this version of Bursar cannot read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a stored {kind} does not read back: {reason}")]
+pub struct UnreadableState {
+    kind: String,
+    reason: String,
+}
+
+impl Flow {
+    pub fn due(&self) -> Option<Due> {
+        match &self.state {
+            FlowState::Reservation(reservation) => reservation.due(),
+        }
+    }
+
+    /// The name under which people know it, and the reference of everything that the ledger books for it.
+    pub fn name(&self) -> String {
+        match &self.state {
+            FlowState::Reservation(_) => ReservationId::from_uuid(self.id.uuid()).to_string(),
+        }
+    }
+}
+
+/// Whether a reference, in whichever epoch, is the name of a flow.
+pub(crate) fn is_flow_name(reference: &str) -> bool {
+    let name = reference.split_once('#').map_or(reference, |(name, _)| name);
+    name.parse::<ReservationId>().is_ok()
+}
+
+impl FlowState {
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Reservation(_) => "reservation",
+        }
+    }
+
+    pub const fn status(&self) -> &'static str {
+        match self {
+            Self::Reservation(reservation) => reservation.state.status(),
+        }
+    }
+
+    /// The event that tells the merchant that it is so.
+    pub const fn event(&self) -> &'static str {
+        match self {
+            Self::Reservation(reservation) => reservation.state.event(),
+        }
+    }
+
+    /// As text that later versions can still read.
+    pub fn encode(&self) -> String {
+        match self {
+            Self::Reservation(reservation) => to_json(&Stored::from(reservation)),
+        }
+    }
+
+    pub fn decode(kind: &str, text: &str) -> Result<Self, UnreadableState> {
+        let unreadable = |reason: String| UnreadableState { kind: kind.to_owned(), reason };
+        match kind {
+            "reservation" => {
+                let stored: Stored =
+                    serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
+                Reservation::try_from(stored).map(Self::Reservation).map_err(unreadable)
+            }
+            _ => Err(unreadable("this version does not know such flows".to_owned())),
+        }
+    }
+}
+
+/// A value of texts and numbers as JSON.
+#[expect(clippy::expect_used, reason = "texts and numbers always have a JSON form")]
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("texts and numbers always have a JSON form")
+}

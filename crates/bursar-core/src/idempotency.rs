@@ -1,0 +1,83 @@
+//! Idempotency keys: the same request under the same key gets the same reply, and nothing is done twice.
+//!
+//! A key is saved in the commit that does the work. A refusal saves nothing, so the same key may be tried again.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::flow::{Flow, FlowState, to_json};
+use crate::ids::FlowId;
+use crate::rejection::Rejection;
+use crate::reservation::View;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Whose key it is: two callers may use the same words.
+    pub scope: String,
+    pub key: String,
+}
+
+/// What a key is looked up by.
+pub type KeyDigest = [u8; 16];
+
+/// A key whose work was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownKey {
+    pub key: Key,
+    pub request_hash: [u8; 32],
+    pub flow: FlowId,
+    pub reply: FlowReply,
+}
+
+/// What is answered about a flow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum FlowReply {
+    Reservation(View),
+}
+
+impl Key {
+    pub fn digest(&self) -> KeyDigest {
+        let mut hash = Sha256::new();
+        for part in [&self.scope, &self.key] {
+            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+        let bytes: [u8; 32] = hash.finalize().into();
+        bytes.first_chunk().copied().unwrap_or_default()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Rejection> {
+        let is_good = |text: &str| {
+            (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        if is_good(&self.scope) && is_good(&self.key) { Ok(()) } else { Err(Rejection::BadKey) }
+    }
+}
+
+impl KnownKey {
+    /// The reply that was given, to somebody who asks for the same again.
+    pub(crate) fn replay(&self, key: &Key, request_hash: [u8; 32]) -> Result<FlowReply, Rejection> {
+        if self.key != *key || self.request_hash != request_hash {
+            return Err(Rejection::KeyReused { key: key.key.clone() });
+        }
+        Ok(self.reply.clone())
+    }
+}
+
+impl FlowReply {
+    /// A flow as people see it.
+    pub fn new(flow: &Flow) -> Self {
+        match &flow.state {
+            FlowState::Reservation(reservation) => Self::Reservation(View::new(flow, reservation)),
+        }
+    }
+
+    pub fn encode(&self) -> String {
+        to_json(self)
+    }
+
+    pub fn decode(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+}

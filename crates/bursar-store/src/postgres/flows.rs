@@ -1,0 +1,217 @@
+//! Flows, what they wait for, and the keys under which they were answered.
+//!
+//! Named flows are locked in the order of their ids before anything else, and flows that are due are taken only if
+//! nobody else has them: no two turns wait for each other, and no flow is stepped by two at once.
+
+use bursar_core::commit::{Commit, FlowWrite};
+use bursar_core::flow::{Due, Flow, FlowState};
+use bursar_core::idempotency::{FlowReply, Key, KnownKey};
+use bursar_core::ids::FlowId;
+use bursar_core::plan::{DueClaim, ReadPlan};
+use bursar_core::records::ReadSet;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{GenericClient, Row, Transaction};
+use uuid::Uuid;
+
+use super::load::query;
+use super::row::{get, hash};
+use super::save::write;
+use crate::StoreError;
+use crate::chart_lines::{damaged, time};
+
+/// The columns that `flow` reads.
+const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.sequence, f.state, f.created_at, f.updated_at FROM flows f";
+
+pub(super) async fn load(
+    client: &impl GenericClient,
+    plan: &ReadPlan,
+    records: &mut ReadSet,
+) -> Result<(), StoreError> {
+    if !plan.flows.is_empty() {
+        let ids: Vec<Uuid> = plan.flows.iter().map(|id| id.uuid()).collect();
+        let sql = format!("{FLOWS} WHERE f.id = ANY($1) ORDER BY f.id FOR UPDATE");
+        for row in &query(client, &sql, &[&ids]).await? {
+            records.flows.push(flow(row)?);
+        }
+    }
+    for claim in &plan.due {
+        let claimed = claimed(client, claim).await?;
+        records.flows.extend(claimed.into_iter().filter(|flow| !plan.flows.contains(&flow.id)));
+    }
+    if !plan.keys.is_empty() {
+        let digests: Vec<&[u8]> = plan.keys.iter().map(<[u8; 16]>::as_slice).collect();
+        let sql = "SELECT scope, key, request_hash, flow, reply FROM keys WHERE digest = ANY($1)";
+        for row in &query(client, sql, &[&digests]).await? {
+            records.keys.push(KnownKey {
+                key: Key { scope: get(row, 0)?, key: get(row, 1)? },
+                request_hash: hash(row, 2)?,
+                flow: FlowId::from_uuid(get(row, 3)?),
+                reply: FlowReply::decode(get(row, 4)?).map_err(damaged)?,
+            });
+        }
+    }
+    Ok(())
+}
+
+async fn claimed(client: &impl GenericClient, claim: &DueClaim) -> Result<Vec<Flow>, StoreError> {
+    let sql = format!(
+        "{FLOWS} JOIN due d ON d.flow = f.id WHERE d.lane = $1 AND d.due_at <= $2
+         ORDER BY d.due_at, d.flow LIMIT $3 FOR UPDATE SKIP LOCKED"
+    );
+    let values: [&(dyn ToSql + Sync); 3] =
+        [&claim.lane, &claim.now.as_microsecond(), &i64::from(claim.limit)];
+    query(client, &sql, &values).await?.iter().map(flow).collect()
+}
+
+pub(super) async fn find(
+    client: &impl GenericClient,
+    id: FlowId,
+) -> Result<Option<Flow>, StoreError> {
+    let sql = format!("{FLOWS} WHERE f.id = $1");
+    query(client, &sql, &[&id.uuid()]).await?.first().map(flow).transpose()
+}
+
+/// Flows behind an id, in order.
+pub(super) async fn page(
+    client: &impl GenericClient,
+    after: Option<FlowId>,
+    limit: u32,
+) -> Result<Vec<Flow>, StoreError> {
+    let after = after.map_or(Uuid::nil(), FlowId::uuid);
+    let sql = format!("{FLOWS} WHERE f.id > $1 ORDER BY f.id LIMIT $2");
+    query(client, &sql, &[&after, &i64::from(limit)]).await?.iter().map(flow).collect()
+}
+
+/// Everything that is waited for, in order.
+pub(super) async fn due(client: &impl GenericClient) -> Result<Vec<(Due, FlowId)>, StoreError> {
+    let sql = "SELECT lane, due_at, flow FROM due ORDER BY lane COLLATE \"C\", due_at, flow";
+    let row = |row| {
+        let due = Due { lane: get(row, 0)?, at: time(get(row, 1)?)? };
+        Ok((due, FlowId::from_uuid(get(row, 2)?)))
+    };
+    query(client, sql, &[]).await?.iter().map(row).collect()
+}
+
+fn flow(row: &Row) -> Result<Flow, StoreError> {
+    Ok(Flow {
+        id: FlowId::from_uuid(get(row, 0)?),
+        merchant: get(row, 2)?,
+        version: u64::try_from(get::<i64>(row, 3)?).map_err(damaged)?,
+        sequence: u64::try_from(get::<i64>(row, 4)?).map_err(damaged)?,
+        created_at: time(get(row, 6)?)?,
+        updated_at: time(get(row, 7)?)?,
+        state: FlowState::decode(get(row, 1)?, get(row, 5)?).map_err(damaged)?,
+    })
+}
+
+pub(super) async fn save(client: &Transaction<'_>, commit: &Commit) -> Result<(), StoreError> {
+    save_keys(client, &commit.keys).await?;
+    let (known, new): (Vec<&FlowWrite>, Vec<&FlowWrite>) =
+        commit.flows.iter().partition(|change| change.before.is_some());
+    insert_flows(client, &new).await?;
+    update_flows(client, &known).await?;
+    let mut gone = DueRows::default();
+    let mut come = DueRows::default();
+    for change in &commit.flows {
+        let before = change.before.as_ref().and_then(Flow::due);
+        let after = change.after.due();
+        if before != after {
+            gone.extend(before, change.after.id);
+            come.extend(after, change.after.id);
+        }
+    }
+    let sql = "DELETE FROM due d USING unnest($1::text[], $2::bigint[], $3::uuid[]) AS k (lane, due_at, flow)
+               WHERE d.lane = k.lane AND d.due_at = k.due_at AND d.flow = k.flow";
+    write(client, sql, &[&gone.lanes, &gone.times, &gone.flows], gone.flows.len()).await?;
+    let sql = "INSERT INTO due (lane, due_at, flow) SELECT * FROM unnest($1::text[], $2::bigint[], $3::uuid[])";
+    write(client, sql, &[&come.lanes, &come.times, &come.flows], come.flows.len()).await
+}
+
+/// Columns of the rows that go or come.
+#[derive(Default)]
+struct DueRows {
+    lanes: Vec<String>,
+    times: Vec<i64>,
+    flows: Vec<Uuid>,
+}
+
+impl DueRows {
+    fn extend(&mut self, due: Option<Due>, flow: FlowId) {
+        if let Some(due) = due {
+            self.lanes.push(due.lane);
+            self.times.push(due.at.as_microsecond());
+            self.flows.push(flow.uuid());
+        }
+    }
+}
+
+/// In the order of their digests, so that two turns with the same keys do not wait for each other.
+async fn save_keys(client: &Transaction<'_>, keys: &[KnownKey]) -> Result<(), StoreError> {
+    let mut keys: Vec<_> = keys.iter().map(|known| (known.key.digest(), known)).collect();
+    keys.sort_unstable_by_key(|(digest, _)| *digest);
+    let digests: Vec<&[u8]> = keys.iter().map(|(digest, _)| digest.as_slice()).collect();
+    let scopes: Vec<&str> = keys.iter().map(|(_, known)| known.key.scope.as_str()).collect();
+    let texts: Vec<&str> = keys.iter().map(|(_, known)| known.key.key.as_str()).collect();
+    let hashes: Vec<&[u8]> = keys.iter().map(|(_, known)| known.request_hash.as_slice()).collect();
+    let flows: Vec<Uuid> = keys.iter().map(|(_, known)| known.flow.uuid()).collect();
+    let replies: Vec<String> = keys.iter().map(|(_, known)| known.reply.encode()).collect();
+    let sql = "INSERT INTO keys (digest, scope, key, request_hash, flow, reply)
+               SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::uuid[], $6::text[])";
+    let values: [&(dyn ToSql + Sync); 6] = [&digests, &scopes, &texts, &hashes, &flows, &replies];
+    write(client, sql, &values, keys.len()).await
+}
+
+async fn insert_flows(client: &Transaction<'_>, new: &[&FlowWrite]) -> Result<(), StoreError> {
+    let Columns { ids, statuses, versions, sequences, states, updated } = Columns::new(new)?;
+    let kinds: Vec<&str> = new.iter().map(|change| change.after.state.kind()).collect();
+    let merchants: Vec<&str> = new.iter().map(|change| change.after.merchant.as_str()).collect();
+    let created: Vec<i64> =
+        new.iter().map(|change| change.after.created_at.as_microsecond()).collect();
+    let sql = "INSERT INTO flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at)
+               SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
+                                    $7::text[], $8::bigint[], $9::bigint[])";
+    let values: [&(dyn ToSql + Sync); 9] =
+        [&ids, &kinds, &merchants, &statuses, &versions, &sequences, &states, &created, &updated];
+    write(client, sql, &values, new.len()).await
+}
+
+/// Each must still be at the version that was read.
+async fn update_flows(client: &Transaction<'_>, known: &[&FlowWrite]) -> Result<(), StoreError> {
+    let Columns { ids, statuses, versions, sequences, states, updated } = Columns::new(known)?;
+    let before = |change: &&FlowWrite| change.before.as_ref().map_or(0, |flow| flow.version);
+    let before = known.iter().map(|change| i64::try_from(before(change)).map_err(damaged));
+    let before = before.collect::<Result<Vec<i64>, _>>()?;
+    let sql = "UPDATE flows f SET status = k.status, version = k.version, sequence = k.sequence, state = k.state,
+                                  updated_at = k.updated_at
+               FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[])
+                    AS k (id, status, version, sequence, state, updated_at, before)
+               WHERE f.id = k.id AND f.version = k.before";
+    let values: [&(dyn ToSql + Sync); 7] =
+        [&ids, &statuses, &versions, &sequences, &states, &updated, &before];
+    write(client, sql, &values, known.len()).await
+}
+
+/// What both new and changed flows write.
+struct Columns {
+    ids: Vec<Uuid>,
+    statuses: Vec<&'static str>,
+    versions: Vec<i64>,
+    sequences: Vec<i64>,
+    states: Vec<String>,
+    updated: Vec<i64>,
+}
+
+impl Columns {
+    fn new(changes: &[&FlowWrite]) -> Result<Self, StoreError> {
+        let flows = || changes.iter().map(|change| &change.after);
+        let number = |number: u64| i64::try_from(number).map_err(damaged);
+        Ok(Self {
+            ids: flows().map(|flow| flow.id.uuid()).collect(),
+            statuses: flows().map(|flow| flow.state.status()).collect(),
+            versions: flows().map(|flow| number(flow.version)).collect::<Result<_, _>>()?,
+            sequences: flows().map(|flow| number(flow.sequence)).collect::<Result<_, _>>()?,
+            states: flows().map(|flow| flow.state.encode()).collect(),
+            updated: flows().map(|flow| flow.updated_at.as_microsecond()).collect(),
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! Flows, what they wait for, and the keys under which they were answered.
+
+use bursar_core::commit::{Commit, FlowWrite};
+use bursar_core::flow::{Due, Flow, FlowState};
+use bursar_core::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
+use bursar_core::ids::FlowId;
+use bursar_core::plan::{DueClaim, ReadPlan};
+use bursar_core::records::ReadSet;
+use rusqlite::{Connection, Row, params};
+use uuid::Uuid;
+
+use super::load::{all, one};
+use super::row::get;
+use super::save::write;
+use crate::StoreError;
+use crate::chart_lines::{damaged, time};
+
+/// The columns that `flow` reads.
+const FLOWS: &str =
+    "SELECT id, kind, merchant, version, sequence, state, created_at, updated_at FROM flows";
+
+pub(super) fn load(
+    connection: &Connection,
+    plan: &ReadPlan,
+    records: &mut ReadSet,
+) -> Result<(), StoreError> {
+    for id in &plan.flows {
+        records.flows.extend(find(connection, *id)?);
+    }
+    for claim in &plan.due {
+        for id in claimed(connection, claim)? {
+            if !plan.flows.contains(&id) {
+                records.flows.extend(find(connection, id)?);
+            }
+        }
+    }
+    for digest in &plan.keys {
+        records.keys.extend(known_key(connection, digest)?);
+    }
+    Ok(())
+}
+
+pub(super) fn find(connection: &Connection, id: FlowId) -> Result<Option<Flow>, StoreError> {
+    let sql = format!("{FLOWS} WHERE id = ?1");
+    one(connection, &sql, [id.uuid().as_bytes().as_slice()], flow)
+}
+
+/// Flows behind an id, in order.
+pub(super) fn page(
+    connection: &Connection,
+    after: Option<FlowId>,
+    limit: u32,
+) -> Result<Vec<Flow>, StoreError> {
+    let after = after.map_or(Uuid::nil(), FlowId::uuid);
+    let sql = format!("{FLOWS} WHERE id > ?1 ORDER BY id LIMIT ?2");
+    all(connection, &sql, params![after.as_bytes().as_slice(), limit], flow)
+}
+
+/// Everything that is waited for, in order.
+pub(super) fn due(connection: &Connection) -> Result<Vec<(Due, FlowId)>, StoreError> {
+    let sql = "SELECT lane, due_at, flow FROM due ORDER BY lane, due_at, flow";
+    all(connection, sql, [], |row| {
+        Ok((Due { lane: get(row, 0)?, at: time(get(row, 1)?)? }, flow_id(row, 2)?))
+    })
+}
+
+fn claimed(connection: &Connection, claim: &DueClaim) -> Result<Vec<FlowId>, StoreError> {
+    let sql =
+        "SELECT flow FROM due WHERE lane = ?1 AND due_at <= ?2 ORDER BY due_at, flow LIMIT ?3";
+    let values = params![claim.lane, claim.now.as_microsecond(), claim.limit];
+    all(connection, sql, values, |row| flow_id(row, 0))
+}
+
+fn known_key(connection: &Connection, digest: &KeyDigest) -> Result<Option<KnownKey>, StoreError> {
+    let sql = "SELECT scope, key, request_hash, flow, reply FROM keys WHERE digest = ?1";
+    one(connection, sql, [digest.as_slice()], |row| {
+        Ok(KnownKey {
+            key: Key { scope: get(row, 0)?, key: get(row, 1)? },
+            request_hash: get(row, 2)?,
+            flow: flow_id(row, 3)?,
+            reply: FlowReply::decode(&get::<String>(row, 4)?).map_err(damaged)?,
+        })
+    })
+}
+
+fn flow(row: &Row<'_>) -> Result<Flow, StoreError> {
+    let (kind, state): (String, String) = (get(row, 1)?, get(row, 5)?);
+    Ok(Flow {
+        id: flow_id(row, 0)?,
+        merchant: get(row, 2)?,
+        version: u64::try_from(get::<i64>(row, 3)?).map_err(damaged)?,
+        sequence: u64::try_from(get::<i64>(row, 4)?).map_err(damaged)?,
+        created_at: time(get(row, 6)?)?,
+        updated_at: time(get(row, 7)?)?,
+        state: FlowState::decode(&kind, &state).map_err(damaged)?,
+    })
+}
+
+fn flow_id(row: &Row<'_>, column: usize) -> Result<FlowId, StoreError> {
+    Ok(FlowId::from_uuid(Uuid::from_bytes(get(row, column)?)))
+}
+
+pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), StoreError> {
+    for change in &commit.flows {
+        save_flow(connection, change)?;
+        let before = change.before.as_ref().and_then(Flow::due);
+        let after = change.after.due();
+        if before != after {
+            save_due(connection, change.after.id, before, after)?;
+        }
+    }
+    let sql = "INSERT INTO keys (digest, scope, key, request_hash, flow, reply) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    for known in &commit.keys {
+        let (digest, flow) = (known.key.digest(), known.flow.uuid());
+        let values = params![
+            digest.as_slice(),
+            known.key.scope,
+            known.key.key,
+            known.request_hash.as_slice(),
+            flow.as_bytes().as_slice(),
+            known.reply.encode()
+        ];
+        write(connection, sql, values)?;
+    }
+    Ok(())
+}
+
+fn save_flow(connection: &Connection, change: &FlowWrite) -> Result<(), StoreError> {
+    let FlowWrite { before, after } = change;
+    let id = after.id.uuid();
+    let number = |number: u64| i64::try_from(number).map_err(damaged);
+    let (version, sequence) = (number(after.version)?, number(after.sequence)?);
+    let (status, state) = (after.state.status(), after.state.encode());
+    let updated_at = after.updated_at.as_microsecond();
+    let Some(before) = before else {
+        let values = params![
+            id.as_bytes().as_slice(),
+            after.state.kind(),
+            after.merchant,
+            status,
+            version,
+            sequence,
+            state,
+            after.created_at.as_microsecond(),
+            updated_at
+        ];
+        let sql = "INSERT INTO flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        return write(connection, sql, values);
+    };
+    let before = number(before.version)?;
+    let values =
+        params![id.as_bytes().as_slice(), status, version, sequence, state, updated_at, before];
+    let sql =
+        "UPDATE flows SET status = ?2, version = ?3, sequence = ?4, state = ?5, updated_at = ?6
+               WHERE id = ?1 AND version = ?7";
+    write(connection, sql, values)
+}
+
+/// The row of what it waited for goes, the row of what it waits for now comes.
+fn save_due(
+    connection: &Connection,
+    flow: FlowId,
+    before: Option<Due>,
+    after: Option<Due>,
+) -> Result<(), StoreError> {
+    let uuid = flow.uuid();
+    let id = uuid.as_bytes().as_slice();
+    if let Some(due) = before {
+        let sql = "DELETE FROM due WHERE lane = ?1 AND due_at = ?2 AND flow = ?3";
+        write(connection, sql, params![due.lane, due.at.as_microsecond(), id])?;
+    }
+    if let Some(due) = after {
+        let sql = "INSERT INTO due (lane, due_at, flow) VALUES (?1, ?2, ?3)";
+        write(connection, sql, params![due.lane, due.at.as_microsecond(), id])?;
+    }
+    Ok(())
+}
