@@ -50,9 +50,11 @@ impl Cluster {
         format!("host={} user=bursar dbname=postgres", self.scratch.path().display())
     }
 
-    pub(crate) fn create_database(&self, name: &str) {
+    /// Makes a database and returns its URL.
+    pub(crate) fn new_database(&self, name: &str) -> String {
         let socket = self.scratch.path().display().to_string();
         self.run("createdb", &["-h", &socket, "-U", "bursar", name]);
+        self.url().replace("dbname=postgres", &format!("dbname={name}"))
     }
 
     fn data(&self) -> String {

@@ -9,6 +9,7 @@
 
 mod cluster;
 mod conformance;
+mod flows;
 mod postgres;
 mod scratch;
 mod sqlite;

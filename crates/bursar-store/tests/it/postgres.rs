@@ -1,5 +1,6 @@
 //! PostgreSQL: the same answers as memory, several writers, and a server that goes away.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use bursar_core::ledger::Posted;
@@ -11,7 +12,7 @@ use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
 use crate::cluster::Cluster;
-use crate::workload::{block_on, payin, post, run, steps};
+use crate::workload::{block_on, concurrently, payin, post, run, steps};
 
 #[test]
 fn postgres_answers_as_memory_does() {
@@ -21,36 +22,42 @@ fn postgres_answers_as_memory_does() {
     for number in 0..12 {
         let steps = steps().new_tree(&mut runner).unwrap().current();
         let expected = run(&mut Memory::default(), &rulebook, &steps, &[1 + number]);
-        cluster.create_database(&format!("books{number}"));
-        let url = cluster.url().replace("dbname=postgres", &format!("dbname=books{number}"));
+        let url = cluster.new_database(&format!("books{number}"));
         let mut store = block_on(Postgres::open(&url)).unwrap();
         assert_eq!(run(&mut store, &rulebook, &steps, &[1 + number]), expected);
     }
 }
 
-/// Four connections, one hot bank and one hot merchant: nothing is lost, nothing is doubled, the chain has no gap.
+/// Four connections, one hot bank and one hot merchant, 100,000 transactions: nothing is lost, nothing is doubled, the
+/// chain has no gap, and somebody who follows the commits while they are made misses none.
 #[test]
 fn four_writers_on_one_hot_account_lose_nothing() {
     let cluster = Cluster::start();
     let rulebook = Rulebook::bundled().unwrap();
     block_on(async {
         drop(Postgres::open(&cluster.url()).await.unwrap());
-        let writers = (0..4).map(|writer| writes(cluster.url(), &rulebook, writer));
-        let posted: u32 = futures(writers.collect()).await.iter().sum();
-        assert_eq!(posted, 4 * 25 * 40);
+        let running = Cell::new(4);
+        let writers =
+            concurrently((0..4).map(|writer| writes(cluster.url(), &rulebook, writer, &running)));
+        let (posted, followed) = tokio::join!(writers, follow(cluster.url(), &running));
+        let posted: u32 = posted.iter().sum();
+        assert_eq!(posted, 100_000);
         let mut store = Postgres::open(&cluster.url()).await.unwrap();
         let accounts = store.accounts().await.unwrap();
         let (_, bank) =
             accounts.iter().find(|(address, _)| &**address == "assets:bank:b1:PKR").unwrap();
         assert_eq!(bank.balance.minor(), i64::from(posted) * 10_000);
         let mut verifier = Verifier::new(&rulebook, &accounts);
-        for commit in store.history(0, 1_000).await.unwrap() {
-            verifier.add(&commit);
+        let history = store.history(0, 1_000).await.unwrap();
+        assert_eq!(followed, history.iter().map(|commit| commit.hash).collect::<Vec<_>>());
+        for commit in &history {
+            verifier.add(commit);
         }
         let end = store.end().await.unwrap();
-        assert_eq!(end.seq, 100);
+        assert_eq!(end.seq, 200);
         let report = verifier.finish(&accounts, &store.holds().await.unwrap(), &[], &end);
         assert_eq!(report.differences, Vec::<String>::new());
+        assert_eq!(deadlocks(&cluster.url()).await, 0);
     });
 }
 
@@ -64,7 +71,7 @@ fn four_writers_about_one_merchant_contradict_each_other_in_vain() {
         drop(Postgres::open(&cluster.url()).await.unwrap());
         let writers = (0..4).map(|writer| tell_story(cluster.url(), &rulebook, writer));
         let mut posted: BTreeMap<String, u32> = BTreeMap::new();
-        for (event, answer) in futures(writers.collect()).await.into_iter().flatten() {
+        for (event, answer) in concurrently(writers).await.into_iter().flatten() {
             let count = posted.entry(event.clone()).or_default();
             match answer {
                 Ok(Reply::Posted(Posted::New(_))) => *count += 1,
@@ -167,35 +174,44 @@ async fn tell_story(url: String, rulebook: &Rulebook, writer: u32) -> Vec<(Strin
     answers
 }
 
-/// 25 batches of 40 pay-ins; returns how many were posted.
-async fn writes(url: String, rulebook: &Rulebook, writer: u32) -> u32 {
+/// How many there were, ever.
+async fn deadlocks(url: &str) -> i64 {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let sql = "SELECT sum(deadlocks)::bigint FROM pg_stat_database";
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+/// Reads the commits while they are made, always going on from the last one.
+async fn follow(url: String, running: &Cell<u32>) -> Vec<[u8; 32]> {
+    let mut store = Postgres::open(&url).await.unwrap();
+    let mut seen = Vec::new();
+    loop {
+        let is_last_look = running.get() == 0;
+        let page = store.history(u64::try_from(seen.len()).unwrap(), 5).await.unwrap();
+        if page.is_empty() && is_last_look {
+            return seen;
+        }
+        for commit in &page {
+            assert_eq!(commit.seq, u64::try_from(seen.len()).unwrap() + 1, "no gap, nobody late");
+            assert_eq!(commit.transactions.len(), 500, "a commit is there as a whole");
+            seen.push(commit.hash);
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// 50 batches of 500 pay-ins; returns how many were posted.
+async fn writes(url: String, rulebook: &Rulebook, writer: u32, running: &Cell<u32>) -> u32 {
     let mut store = Postgres::open(&url).await.unwrap();
     let mut posted = 0;
-    for batch in 0..25 {
+    for batch in 0..50 {
         let requests: Vec<Request> =
-            (0..40).map(|number| payin(writer, batch * 40 + number)).collect();
+            (0..500).map(|number| payin(writer, batch * 500 + number)).collect();
         let commit = turn(&mut store, &Batch::new(rulebook, &requests)).await.unwrap();
         posted +=
             u32::try_from(commit.answers.iter().filter(|answer| answer.is_ok()).count()).unwrap();
     }
+    running.set(running.get() - 1);
     posted
-}
-
-/// Drives all of them together on one thread.
-async fn futures<T>(all: Vec<impl Future<Output = T>>) -> Vec<T> {
-    let mut pending: Vec<_> = all.into_iter().map(|future| (Box::pin(future), None)).collect();
-    std::future::poll_fn(|context| {
-        let mut is_done = true;
-        for (future, result) in &mut pending {
-            if result.is_none() {
-                match future.as_mut().poll(context) {
-                    std::task::Poll::Ready(value) => *result = Some(value),
-                    std::task::Poll::Pending => is_done = false,
-                }
-            }
-        }
-        if is_done { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-    })
-    .await;
-    pending.into_iter().filter_map(|(_, result)| result).collect()
 }

@@ -90,6 +90,27 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
+/// Drives all of them together on one thread.
+pub(crate) async fn concurrently<T>(
+    all: impl IntoIterator<Item = impl Future<Output = T>>,
+) -> Vec<T> {
+    let mut pending: Vec<_> = all.into_iter().map(|future| (Box::pin(future), None)).collect();
+    std::future::poll_fn(|context| {
+        let mut is_done = true;
+        for (future, result) in &mut pending {
+            if result.is_none() {
+                match future.as_mut().poll(context) {
+                    std::task::Poll::Ready(value) => *result = Some(value),
+                    std::task::Poll::Pending => is_done = false,
+                }
+            }
+        }
+        if is_done { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    pending.into_iter().filter_map(|(_, result)| result).collect()
+}
+
 /// Runs the steps in batches of these sizes, again and again.
 pub(crate) fn run(
     store: &mut (impl Store + Query),

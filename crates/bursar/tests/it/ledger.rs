@@ -100,8 +100,7 @@ fn an_import_that_is_killed_loses_and_doubles_nothing() {
 #[test]
 fn an_import_into_postgres_that_is_killed_loses_and_doubles_nothing() {
     let cluster = Cluster::start();
-    cluster.create_database("whole");
-    let whole = cluster.url().replace("dbname=postgres", "dbname=whole");
+    let whole = cluster.new_database("whole");
     killed_imports_lose_and_double_nothing(&cluster.url(), &whole, &Scratch::new());
 }
 
