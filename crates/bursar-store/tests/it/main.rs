@@ -2,6 +2,8 @@
 
 #![expect(
     clippy::indexing_slicing,
+    clippy::panic,
+    clippy::wildcard_enum_match_arm,
     clippy::expect_used,
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop"

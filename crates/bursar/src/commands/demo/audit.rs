@@ -1,14 +1,20 @@
-//! An independent look at the day: the bank's own books, and the promises of the ledger recomputed from its postings.
+//! An independent look at the day: the bank's own books, what merchants were told, and the promises of the ledger
+//! recomputed from its postings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bursar_core::chart::GlCode;
-use bursar_core::journal::WORLD;
-use bursar_core::ledger::{HoldState, Ledger};
+use bursar_core::commit::SavedCommit;
+use bursar_core::feed::{Cursor, FeedEvent};
+use bursar_core::ledger::{Account, Hold, HoldKey, HoldState};
 use bursar_core::money::{Currency, Money, decimal};
 use bursar_core::numscript::Name;
 use bursar_core::rulebook::Rulebook;
-use bursar_core::views::TrialBalance;
+use bursar_core::verify::{Report, Verifier};
+use bursar_core::views::{TrialBalance, TrialBalanceFold};
+use bursar_store::{Query, StoreError};
+
+use super::desk::{Cash, Tally};
+use crate::failure::Failure;
 
 /// What the bank's statement would say. It never looks at the ledger.
 #[derive(Debug, Default)]
@@ -26,48 +32,124 @@ pub(super) struct Finding {
     pub(super) failures: Vec<String>,
 }
 
-impl World {
-    pub(super) fn received(&mut self, bank: &Name, money: Money) {
-        self.change(bank, money.currency(), i128::from(money.minor()));
-    }
+/// The books as they are in the end, with what they say when they are recomputed.
+#[derive(Debug)]
+pub(super) struct Books {
+    accounts: Vec<(Name, Account)>,
+    holds: Vec<(HoldKey, Hold)>,
+    /// How many of each kind of event were told.
+    told: BTreeMap<String, u64>,
+    pub(super) trial: TrialBalance,
+    pub(super) report: Report,
+}
 
-    pub(super) fn paid(&mut self, bank: &Name, money: Money) {
-        self.change(bank, money.currency(), i128::from(money.minor()).saturating_neg());
+/// Rows that are read at once.
+const PAGE: u32 = 1_000;
+
+impl World {
+    pub(super) fn saw(&mut self, bank: &Name, cash: &Cash) {
+        let (money, sign) = match cash {
+            Cash::None => return,
+            Cash::Received(money) => (money, 1),
+            Cash::Paid(money) => (money, -1),
+        };
+        let sum = self.cash.entry((Name::clone(bank), money.currency())).or_default();
+        *sum = sum.saturating_add(i128::from(money.minor()).saturating_mul(sign));
     }
 
     pub(super) fn disputed(&mut self, account: Name) {
         self.disputed.insert(account);
     }
+}
 
-    fn change(&mut self, bank: &Name, currency: Currency, minor: i128) {
-        let cash = self.cash.entry((Name::clone(bank), currency)).or_default();
-        *cash = cash.saturating_add(minor);
+impl Books {
+    pub(super) async fn read(
+        rulebook: &Rulebook,
+        store: &mut impl Query,
+    ) -> Result<Result<Self, Failure>, StoreError> {
+        let accounts = store.accounts().await?;
+        let mut verifier = Verifier::new(rulebook, &accounts);
+        let mut trial = TrialBalanceFold::new(
+            accounts.iter().map(|(address, account)| (address, account)),
+            None,
+        );
+        let mut after = 0;
+        loop {
+            let page = store.history(after, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            for commit in &page {
+                verifier.add(commit);
+                if let Err(failure) = add(&mut trial, commit) {
+                    return Ok(Err(failure));
+                }
+            }
+        }
+        let mut after = None;
+        loop {
+            let page = store.flows(after, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = Some(last.id);
+            for flow in &page {
+                verifier.add_flow(flow);
+            }
+        }
+        let (holds, due) = (store.holds().await?, store.due().await?);
+        let report = verifier.finish(&accounts, &holds, &due, &store.end().await?);
+        let told = told(store).await?;
+        Ok(Ok(Self { accounts, holds, told, trial: trial.finish(), report }))
+    }
+
+    pub(super) fn open_holds(&self) -> usize {
+        self.holds.iter().filter(|(_, hold)| hold.state == HoldState::Open).count()
     }
 }
 
-pub(super) fn check(
-    rulebook: &Rulebook,
-    ledger: &Ledger,
-    trial: &TrialBalance,
-    world: &World,
-) -> Vec<Finding> {
+fn add(trial: &mut TrialBalanceFold, commit: &SavedCommit) -> Result<(), Failure> {
+    for transaction in &commit.transactions {
+        trial.add(transaction).map_err(|error| {
+            Failure::new(format!("{} is not double entry: {error}. Stop and look", transaction.id))
+        })?;
+    }
+    Ok(())
+}
+
+/// The feed as a merchant's system would read it.
+async fn told(store: &mut impl Query) -> Result<BTreeMap<String, u64>, StoreError> {
+    let mut told: BTreeMap<String, u64> = BTreeMap::new();
+    let mut after = Cursor::default();
+    loop {
+        let page: Vec<(Cursor, FeedEvent)> = store.events(after, PAGE).await?;
+        let Some((last, _)) = page.last() else { return Ok(told) };
+        after = *last;
+        for (_, event) in &page {
+            let count = told.entry(event.kind.clone()).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+}
+
+pub(super) fn check(books: &Books, world: &World, tally: &Tally) -> Vec<Finding> {
     vec![
-        Finding { promise: "debits equal credits in every currency", failures: unbalanced(trial) },
+        Finding {
+            promise: "debits equal credits in every currency",
+            failures: unbalanced(&books.trial),
+        },
         Finding {
             promise: "the banks hold what their statements say",
-            failures: wrong_cash(ledger, world),
+            failures: wrong_cash(books, world),
         },
         Finding {
-            promise: "every balance is the sum of its postings",
-            failures: wrong_balances(ledger),
-        },
-        Finding {
-            promise: "hold accounts equal their open holds",
-            failures: wrong_holds(rulebook, ledger),
+            promise: "every balance, hold, flow and hash is what the postings make it",
+            failures: books.report.differences.clone(),
         },
         Finding {
             promise: "only merchants in dispute are below zero",
-            failures: overdrawn(ledger, world),
+            failures: overdrawn(books, world),
+        },
+        Finding {
+            promise: "merchants were told of every reservation, once for each change",
+            failures: untold(books, tally),
         },
     ]
 }
@@ -85,69 +167,50 @@ fn unbalanced(trial: &TrialBalance) -> Vec<String> {
         .collect()
 }
 
-fn wrong_cash(ledger: &Ledger, world: &World) -> Vec<String> {
+fn wrong_cash(books: &Books, world: &World) -> Vec<String> {
+    let booked = |bank: &Name, currency: Currency| {
+        let accounts = books.accounts.iter().map(|(address, account)| (address, account.balance));
+        let mut found = accounts
+            .filter(|(address, balance)| *address == bank && balance.currency() == currency);
+        found.next().map_or(Money::from_minor(0, currency), |(_, balance)| balance)
+    };
     world
         .cash
         .iter()
-        .filter_map(|((bank, currency), statement)| {
-            let booked = ledger.balance(bank, *currency);
-            (i128::from(booked.minor()) != *statement).then(|| {
-                format!(
-                    "{bank}: booked {booked} {currency}, statement {}",
-                    decimal(*statement, *currency)
-                )
-            })
+        .map(|((bank, currency), statement)| (bank, *currency, booked(bank, *currency), *statement))
+        .filter(|(_, _, booked, statement)| i128::from(booked.minor()) != *statement)
+        .map(|(bank, currency, booked, statement)| {
+            format!(
+                "{bank}: booked {booked} {currency}, statement {}",
+                decimal(statement, currency)
+            )
         })
         .collect()
 }
 
-fn wrong_balances(ledger: &Ledger) -> Vec<String> {
-    let mut sums: BTreeMap<(&str, Currency), i128> = BTreeMap::new();
-    for posting in ledger.transactions().iter().flat_map(|transaction| &transaction.postings) {
-        let minor = i128::from(posting.money.minor());
-        for (address, change) in
-            [(&posting.source, minor.saturating_neg()), (&posting.destination, minor)]
-        {
-            let sum = sums.entry((address, posting.money.currency())).or_default();
-            *sum = sum.saturating_add(change);
-        }
-    }
-    ledger
-        .accounts()
-        .filter_map(|(address, account)| {
-            let sum =
-                sums.get(&(&**address, account.balance.currency())).copied().unwrap_or_default();
-            let is_right = &**address != WORLD && sum == i128::from(account.balance.minor());
-            (!is_right).then(|| format!("{address}: balance {}", account.balance))
-        })
-        .collect()
-}
-
-fn wrong_holds(rulebook: &Rulebook, ledger: &Ledger) -> Vec<String> {
-    let mut held: BTreeMap<(GlCode, Currency), i128> = BTreeMap::new();
-    for (key, hold) in ledger.holds().filter(|(_, hold)| hold.state == HoldState::Open) {
-        let sum = held.entry((key.code, hold.money.currency())).or_default();
-        *sum = sum.saturating_add(i128::from(hold.money.minor()));
-    }
-    for (_, account) in ledger.accounts().filter(|(_, account)| account.metadata.view == "hold") {
-        let sum = held.entry((account.metadata.code, account.balance.currency())).or_default();
-        *sum = sum.saturating_sub(i128::from(account.balance.minor()));
-    }
-    held.into_iter()
-        .filter(|(_, difference)| *difference != 0)
-        .map(|((code, currency), difference)| {
-            let name = rulebook.chart().get(code).map(|gl| gl.name.clone()).unwrap_or_default();
-            format!("{code} {name}: {} {currency} apart", decimal(difference, currency))
-        })
-        .collect()
-}
-
-fn overdrawn(ledger: &Ledger, world: &World) -> Vec<String> {
-    ledger
-        .accounts()
+fn overdrawn(books: &Books, world: &World) -> Vec<String> {
+    books
+        .accounts
+        .iter()
         .filter(|(address, account)| {
-            account.balance.is_negative() && !world.disputed.contains(*address)
+            account.balance.is_negative() && !world.disputed.contains(address)
         })
         .map(|(address, account)| format!("{address}: {}", account.balance))
         .collect()
+}
+
+fn untold(books: &Books, tally: &Tally) -> Vec<String> {
+    [
+        ("reserve", "reservation.held"),
+        ("settle", "reservation.settled"),
+        ("release", "reservation.released"),
+        ("expire", "reservation.expired"),
+    ]
+    .into_iter()
+    .map(|(request, event)| {
+        (event, tally.done(request), books.told.get(event).copied().unwrap_or_default())
+    })
+    .filter(|(_, done, told)| done != told)
+    .map(|(event, done, told)| format!("{event}: {done} times, told {told} times"))
+    .collect()
 }

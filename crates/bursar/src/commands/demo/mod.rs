@@ -1,23 +1,24 @@
-//! `bursar demo`: a day in five markets, in memory, and a report that says whether every promise was kept.
+//! `bursar demo`: a day in five markets on real books in SQLite, and a report that says whether every promise was kept.
 
 mod audit;
 mod day;
 mod desk;
 mod dice;
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use bursar_core::ledger::{HoldState, Ledger};
 use bursar_core::money::{Currency, decimal};
-use bursar_core::views::{TrialBalance, TrialBalanceFold};
+use bursar_core::views::TrialBalance;
 use clap::Args;
 
 use super::check::load_rulebook;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::terminal;
+use audit::{Books, Finding};
 use day::Day;
-use desk::{Desk, Tally};
+use desk::Tally;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -27,70 +28,104 @@ pub(crate) struct Arguments {
     /// The same seed gives the same day
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Keep the books in this new directory, to look at them with `bursar ledger`
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// Where the books of the demo are; gone when it is over, unless somebody wants them.
+struct Place {
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl Place {
+    fn new(data: Option<PathBuf>) -> Result<Self, Failure> {
+        let Some(path) = data else {
+            let path = std::env::temp_dir().join(format!("bursar-demo-{}", std::process::id()));
+            return Ok(Self { path, is_kept: false });
+        };
+        // Real books must not get a made-up day.
+        if path.exists() {
+            return Err(Failure::new(format!(
+                "{} is there already: nothing was done. Name a directory that the demo can make",
+                path.display()
+            )));
+        }
+        Ok(Self { path, is_kept: true })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            drop(fs::remove_dir_all(&self.path));
+        }
+    }
 }
 
 impl Arguments {
     pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
         let config = Config::load(config)?;
         let rulebook = load_rulebook(config.chart_path().as_deref())?;
-        let mut day = Day::new(&rulebook, config.markets()?, config.default_bank_id()?, self.seed);
+        let place = Place::new(self.data)?;
+        let (markets, bank_id) = (config.markets()?, config.default_bank_id()?);
+        let mut day = Day::new(&rulebook, &place.path, markets, bank_id, self.seed)?;
         let progress = terminal::progress(self.payouts, "payouts");
         day.run(self.payouts, &progress)?;
         progress.finish_and_clear();
 
-        let Desk { ledger, world, tally, .. } = day.desk;
-        let trial = trial_balance(&ledger)?;
-        report(&trial, &tally, &ledger, self.seed)?;
-        let findings = audit::check(&rulebook, &ledger, &trial, &world);
-        for finding in &findings {
-            let mark = if finding.failures.is_empty() { "ok    " } else { "FAILED" };
-            terminal::say(&format!("{mark} {}", finding.promise))?;
-            for failure in &finding.failures {
-                terminal::say(&format!("       {failure}"))?;
-            }
-        }
-        let broken = findings.iter().filter(|finding| !finding.failures.is_empty()).count();
-        if broken > 0 {
-            return Err(Failure::new(format!(
-                "{broken} of {} promises were broken with seed {}. No real money was touched; please report the seed",
-                findings.len(),
-                self.seed
-            )));
-        }
-        terminal::say(&format!("{} promises kept, trial balance = 0", findings.len()))
+        let mut desk = day.desk;
+        let books = desk.read(async |store| Books::read(&rulebook, store).await)??;
+        report(&books, &desk.tally, self.seed)?;
+        let findings = audit::check(&books, &desk.world, &desk.tally);
+        judge(&findings, self.seed)
     }
 }
 
-fn trial_balance(ledger: &Ledger) -> Result<TrialBalance, Failure> {
-    let mut fold = TrialBalanceFold::new(ledger.accounts(), None);
-    for transaction in ledger.transactions() {
-        fold.add(transaction).map_err(|error| {
-            Failure::new(format!("{} is not double entry: {error}. Stop and look", transaction.id))
-        })?;
+fn judge(findings: &[Finding], seed: u64) -> Result<(), Failure> {
+    for finding in findings {
+        let mark = if finding.failures.is_empty() { "ok    " } else { "FAILED" };
+        terminal::say(&format!("{mark} {}", finding.promise))?;
+        for failure in &finding.failures {
+            terminal::say(&format!("       {failure}"))?;
+        }
     }
-    Ok(fold.finish())
+    let broken = findings.iter().filter(|finding| !finding.failures.is_empty()).count();
+    if broken > 0 {
+        return Err(Failure::new(format!(
+            "{broken} of {} promises were broken with seed {seed}. No real money was touched; please report the seed",
+            findings.len()
+        )));
+    }
+    terminal::say(&format!("{} promises kept, trial balance = 0", findings.len()))
 }
 
-fn report(trial: &TrialBalance, tally: &Tally, ledger: &Ledger, seed: u64) -> Result<(), Failure> {
-    terminal::say(&format!(
-        "A day in {} currencies (seed {seed}), in memory\n",
-        trial.totals.len()
-    ))?;
+fn report(books: &Books, tally: &Tally, seed: u64) -> Result<(), Failure> {
+    let Books { trial, report, .. } = books;
+    terminal::say(&format!("A day in {} currencies (seed {seed})\n", trial.totals.len()))?;
     let rows = tally
         .rows()
-        .map(|(event, count)| {
-            vec![
-                event.to_owned(),
-                count.posted.to_string(),
-                count.repeated.to_string(),
-                count.refused.to_string(),
-            ]
+        .map(|(name, count)| {
+            let counts = [count.done, count.repeated, count.refused];
+            std::iter::once(name.to_owned()).chain(counts.iter().map(ToString::to_string)).collect()
         })
         .collect();
-    terminal::say(
-        &terminal::table(&["event", "posted", "repeated", "refused"], 1, rows).to_string(),
-    )?;
+    let header = ["what happened", "done", "repeated", "refused"];
+    terminal::say(&terminal::table(&header, 1, rows).to_string())?;
+    terminal::say(&trial_balance(trial))?;
+    terminal::say(&format!(
+        "{} commits, {} transactions, {} accounts, {} holds of which {} are still open, {} events told\n",
+        report.commits,
+        report.transactions,
+        report.accounts,
+        report.holds,
+        books.open_holds(),
+        report.events
+    ))
+}
 
+fn trial_balance(trial: &TrialBalance) -> String {
     let amount = |minor, currency: Currency| decimal(minor, currency);
     let mut rows: Vec<Vec<String>> = Vec::new();
     for total in &trial.totals {
@@ -114,13 +149,5 @@ fn report(trial: &TrialBalance, tally: &Tally, ledger: &Ledger, seed: u64) -> Re
         ]);
     }
     let header = ["gl", "trial balance", "", "debit", "credit", "balance"];
-    terminal::say(&terminal::table(&header, 3, rows).to_string())?;
-
-    let open = ledger.holds().filter(|(_, hold)| hold.state == HoldState::Open).count();
-    terminal::say(&format!(
-        "{} transactions, {} accounts, {} holds of which {open} are still open\n",
-        ledger.transactions().len(),
-        ledger.accounts().count(),
-        ledger.holds().count(),
-    ))
+    terminal::table(&header, 3, rows).to_string()
 }
