@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::balances::Balance;
 use crate::chart::{Class, LIQUIDITY_BUCKETS};
-use crate::ledger::Account;
 use crate::money::Currency;
-use crate::numscript::Name;
 
 /// One bucket of one currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,17 +36,11 @@ pub struct Alm {
     pub summaries: Vec<AlmSummary>,
 }
 
-/// From the balances as they are. `receivable_bucket` is where debts of merchants are due.
-pub fn alm<'a>(
-    accounts: impl IntoIterator<Item = (&'a Name, &'a Account)>,
-    receivable_bucket: &str,
-) -> Alm {
+/// From the balances as they are, or as they were. `receivable_bucket` is where debts of merchants are due.
+pub fn alm<'a>(balances: impl IntoIterator<Item = Balance<'a>>, receivable_bucket: &str) -> Alm {
     let mut buckets: BTreeMap<(Currency, usize), (i128, i128)> = BTreeMap::new();
     let mut summaries: BTreeMap<Currency, AlmSummary> = BTreeMap::new();
-    for (_, account) in accounts {
-        let currency = account.balance.currency();
-        let minor = i128::from(account.balance.minor());
-        let gl = &account.metadata;
+    for Balance { gl, currency, minor } in balances {
         let is_debt = gl.view == "merchant" && minor < 0;
         let summary = summaries.entry(currency).or_insert(AlmSummary {
             currency,

@@ -1,9 +1,20 @@
 //! Reports: pure folds over postings and balances.
+//!
+//! Folds that sum keep as much as their answer has rows. Folds that list give the rows of each transaction back as it
+//! comes, and keep the running balances only: whoever reads decides where the rows go.
 
 mod alm;
+mod balances;
+mod directory;
+mod moment;
+mod running;
 mod statement;
+#[cfg(test)]
+mod tests;
 mod trial_balance;
 
 pub use alm::{Alm, AlmRow, AlmSummary, alm};
-pub use statement::{StatementFold, StatementRow};
-pub use trial_balance::{AsOf, Clock, Row, Total, TrialBalance, TrialBalanceFold};
+pub use balances::{Balance, BalanceFold};
+pub use moment::{AsOf, Clock, Period, Placed};
+pub use statement::{Breakdown, StatementBalance, StatementFold, StatementRow};
+pub use trial_balance::{Row, Total, TrialBalance, TrialBalanceFold};

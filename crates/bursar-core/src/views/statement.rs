@@ -1,12 +1,15 @@
 //! A merchant's statement: every movement of their money, in the order it was saved, with running balances.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::chart::GlAccount;
-use crate::ledger::{Account, Transaction};
-use crate::money::{Currency, Money};
+use super::directory::{Directory, is_of};
+use super::moment::Period;
+use super::running::{Movement, Running};
+use crate::chart::{Class, GlAccount};
+use crate::ledger::{Account, AccountKey, Transaction};
+use crate::money::Currency;
 use crate::numscript::Name;
 
 /// One movement of one account of the merchant.
@@ -23,73 +26,144 @@ pub struct StatementRow {
     pub credit: i64,
     /// The account after it.
     pub balance: i128,
+    /// On the first row of a transaction that brought money in.
+    pub breakdown: Option<Breakdown>,
 }
 
+/// What came in for a merchant, and what became of it: gross = fee + VAT + net. Below zero when it is taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Breakdown {
+    pub gross: i128,
+    pub fee: i128,
+    pub vat: i128,
+    pub net: i128,
+}
+
+/// What is in one account of the merchant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatementBalance {
+    pub account: String,
+    pub currency: Currency,
+    pub balance: i128,
+}
+
+/// If the period has a beginning, first `open` with every transaction, then `add` with every transaction: what is told
+/// late may have happened before the period, so the balance at its beginning is known at the end only.
 #[derive(Debug)]
 pub struct StatementFold {
-    accounts: BTreeMap<(Name, Currency), String>,
-    balances: BTreeMap<(Name, Currency), i128>,
-    rows: Vec<StatementRow>,
+    directory: Directory,
+    running: Running,
 }
 
 impl StatementFold {
     /// Takes the accounts whose chart line has `{merchantId}` and whose address is this merchant's.
-    pub fn new<'a>(
-        accounts: impl IntoIterator<Item = (&'a Name, &'a Account)>,
-        merchant: &str,
-    ) -> Self {
-        let accounts = accounts
-            .into_iter()
-            .filter(|(address, account)| {
-                belongs_to(address, &account.metadata, account.balance, merchant)
-            })
-            .map(|(address, account)| {
-                let key = (Name::clone(address), account.balance.currency());
-                (key, account.metadata.name.clone())
-            })
-            .collect();
-        Self { accounts, balances: BTreeMap::new(), rows: Vec::new() }
+    pub fn new<'a>(accounts: &'a [(Name, Account)], merchant: &str, period: Period) -> Self {
+        let all = accounts.iter().map(|(address, account): &'a (Name, Account)| (address, account));
+        let theirs = all
+            .clone()
+            .filter(|(address, account)| is_of("merchantId", merchant, address, account));
+        let keys =
+            theirs.map(|(address, account)| (Name::clone(address), account.balance.currency()));
+        Self { running: Running::new(keys, period), directory: Directory::new(all) }
     }
 
-    pub fn add(&mut self, transaction: &Transaction) {
+    /// The merchant has no account.
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    pub fn open(&mut self, transaction: &Transaction) {
+        self.running.open(transaction);
+    }
+
+    /// All accounts as they are now: before the first `add` those at the beginning of the period, after the last one
+    /// those at its end.
+    pub fn balances(&self) -> Vec<StatementBalance> {
+        let balance = |(key, balance): (&AccountKey, i128)| StatementBalance {
+            account: self.name(&key.0),
+            currency: key.1,
+            balance,
+        };
+        self.running.balances().map(balance).collect()
+    }
+
+    pub fn add(&mut self, transaction: &Transaction) -> Vec<StatementRow> {
+        let movements = self.running.add(transaction);
+        if movements.is_empty() {
+            return Vec::new();
+        }
+        let mut breakdowns = self.breakdowns(transaction, &movements);
+        let row = |movement: Movement| {
+            let Movement { account: (address, currency), out, into, balance } = movement;
+            StatementRow {
+                effective_at: transaction.effective_at,
+                event: Name::clone(&transaction.event),
+                reference: transaction.reference.clone(),
+                account: self.name(&address),
+                currency,
+                debit: out,
+                credit: into,
+                balance,
+                breakdown: breakdowns.remove(&currency),
+            }
+        };
+        movements.into_iter().map(row).collect()
+    }
+
+    fn name(&self, address: &str) -> String {
+        self.directory.get(address).map(|gl| gl.name.clone()).unwrap_or_default()
+    }
+
+    /// The chart says which legs are money from outside, fees and VAT, whatever the event is called.
+    fn breakdowns(
+        &self,
+        transaction: &Transaction,
+        theirs: &[Movement],
+    ) -> BTreeMap<Currency, Breakdown> {
+        let mut found: BTreeMap<Currency, Breakdown> = BTreeMap::new();
+        let own: BTreeSet<&AccountKey> = theirs.iter().map(|movement| &movement.account).collect();
         for posting in &transaction.postings {
-            let minor = posting.money.minor();
-            for (address, debit, credit) in
-                [(&posting.source, minor, 0), (&posting.destination, 0, minor)]
+            let currency = posting.money.currency();
+            let minor = i128::from(posting.money.minor());
+            for (address, change) in
+                [(&posting.source, minor.saturating_neg()), (&posting.destination, minor)]
             {
-                let key = (Name::clone(address), posting.money.currency());
-                let Some(name) = self.accounts.get(&key) else { continue };
-                let balance = self.balances.entry(key).or_default();
-                *balance =
-                    balance.saturating_add(i128::from(credit)).saturating_sub(i128::from(debit));
-                self.rows.push(StatementRow {
-                    effective_at: transaction.effective_at,
-                    event: Name::clone(&transaction.event),
-                    reference: transaction.reference.clone(),
-                    account: name.clone(),
-                    currency: posting.money.currency(),
-                    debit,
-                    credit,
-                    balance: *balance,
-                });
+                let Some(gl) = self.directory.get(address) else { continue };
+                let breakdown = found.entry(currency).or_default();
+                let part = if own.contains(&(Name::clone(address), currency)) {
+                    Some(&mut breakdown.net)
+                } else {
+                    breakdown.part(gl)
+                };
+                if let Some(part) = part {
+                    *part = part.saturating_add(change);
+                }
             }
         }
-    }
-
-    pub fn finish(self) -> Vec<StatementRow> {
-        self.rows
+        let is_revert = transaction.reverts.is_some();
+        found.retain(|_, breakdown| breakdown.is_whole() && breakdown.came_in(is_revert));
+        found
     }
 }
 
-/// Other placeholders than merchant and currency belong to nobody's statement.
-fn belongs_to(address: &Name, gl: &GlAccount, balance: Money, merchant: &str) -> bool {
-    let Some(pattern) = &gl.pattern else { return false };
-    let currency = balance.currency();
-    let is_of_merchants = pattern.placeholders().any(|name| &**name == "merchantId");
-    let filled = pattern.fill(|name| match name {
-        "merchantId" => merchant,
-        "currency" => currency.code(),
-        _ => "",
-    });
-    is_of_merchants && filled == *address
+impl Breakdown {
+    fn part(&mut self, gl: &GlAccount) -> Option<&mut i128> {
+        match (gl.class, gl.view.as_str()) {
+            (Class::Asset, "cash" | "receivable") => Some(&mut self.gross),
+            (Class::Liability, "tax") => Some(&mut self.vat),
+            (Class::Revenue, _) => Some(&mut self.fee),
+            (Class::Asset | Class::Liability | Class::Equity | Class::Expense, _) => None,
+        }
+    }
+
+    /// If it does not add up, somebody else had a part in the transaction, and these numbers are not the merchant's.
+    const fn is_whole(&self) -> bool {
+        let parts = self.fee.saturating_add(self.vat).saturating_add(self.net);
+        self.gross == parts
+    }
+
+    /// Payouts and refunds have no gross: what leaves is their amount. What is taken back is shown as it was booked.
+    const fn came_in(&self, is_revert: bool) -> bool {
+        self.gross > 0 || (is_revert && self.gross < 0)
+    }
 }

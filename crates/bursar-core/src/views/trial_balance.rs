@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
+use super::directory::Directory;
+use super::moment::AsOf;
 use crate::chart::{GlAccount, GlCode, Side};
-use crate::journal::{self, JournalError};
+use crate::journal::JournalError;
 use crate::ledger::{Account, Transaction};
 use crate::money::Currency;
 use crate::numscript::Name;
@@ -36,24 +36,11 @@ pub struct Total {
     pub credit: i128,
 }
 
-/// Which transactions to count: those up to and including a moment, by one of their two times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AsOf {
-    pub time: Timestamp,
-    pub clock: Clock,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
-    Effective,
-    Inserted,
-}
-
 /// Reads the books back from the postings, one transaction after the other.
 #[derive(Debug)]
 pub struct TrialBalanceFold {
     as_of: Option<AsOf>,
-    accounts: BTreeMap<Name, Arc<GlAccount>>,
+    directory: Directory,
     turnover: BTreeMap<(GlCode, Currency), Turnover>,
 }
 
@@ -70,25 +57,15 @@ impl TrialBalanceFold {
         accounts: impl IntoIterator<Item = (&'a Name, &'a Account)>,
         as_of: Option<AsOf>,
     ) -> Self {
-        let metadata = |(address, account): (&Name, &Account)| {
-            (Name::clone(address), Arc::clone(&account.metadata))
-        };
-        Self {
-            as_of,
-            accounts: accounts.into_iter().map(metadata).collect(),
-            turnover: BTreeMap::new(),
-        }
+        Self { as_of, directory: Directory::new(accounts), turnover: BTreeMap::new() }
     }
 
     pub fn add(&mut self, transaction: &Transaction) -> Result<(), JournalError> {
-        if !counts(transaction, self.as_of) {
+        if self.as_of.is_some_and(|as_of| !as_of.counts(transaction)) {
             return Ok(());
         }
-        let accounts = &self.accounts;
-        for leg in
-            journal::legs(&transaction.postings, |address| accounts.get(address).map(|gl| &**gl))?
-        {
-            let Some(gl) = accounts.get(leg.address) else { continue };
+        for leg in self.directory.legs(transaction)? {
+            let Some(gl) = self.directory.get(leg.address) else { continue };
             let turnover = self
                 .turnover
                 .entry((leg.code, leg.money.currency()))
@@ -116,13 +93,6 @@ impl TrialBalanceFold {
         let is_balanced = totals.iter().all(|total| total.debit == total.credit);
         TrialBalance { rows, totals, is_balanced }
     }
-}
-
-fn counts(transaction: &Transaction, as_of: Option<AsOf>) -> bool {
-    as_of.is_none_or(|as_of| match as_of.clock {
-        Clock::Effective => transaction.effective_at <= as_of.time,
-        Clock::Inserted => transaction.inserted_at <= as_of.time,
-    })
 }
 
 fn totals(rows: &[Row]) -> Vec<Total> {

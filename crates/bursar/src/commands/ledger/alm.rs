@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bursar_core::money::{Currency, decimal};
-use bursar_core::views::{self, AlmRow, AlmSummary};
+use bursar_core::views::{self, AlmRow, AlmSummary, Balance};
 use serde::Serialize;
 
 use super::ReadArguments;
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<()
     // Debts of merchants are due when the chart says so, on the line that exists for reports only.
     let presentation = books.rulebook.chart().accounts().find(|gl| gl.view == "presentation-only");
     let bucket = presentation.map_or(">T30", |gl| gl.liquidity.as_str());
-    let alm = views::alm(accounts.iter().map(|(address, account)| (address, account)), bucket);
+    let alm = views::alm(accounts.iter().map(|(_, account)| Balance::of(account)), bucket);
     let answer = Answer {
         rows: alm.rows.iter().map(RowAnswer::new).collect(),
         summaries: alm.summaries.iter().map(SummaryAnswer::new).collect(),

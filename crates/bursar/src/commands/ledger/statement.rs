@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bursar_core::money::decimal;
-use bursar_core::views::{StatementFold, StatementRow};
+use bursar_core::views::{Period, StatementFold, StatementRow};
 use clap::Args;
 use serde::Serialize;
 
@@ -37,13 +37,13 @@ struct RowAnswer {
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let mut books = Books::existing(&arguments.read.place, config)?;
     let accounts = books.accounts()?;
-    let accounts = accounts.iter().map(|(address, account)| (address, account));
-    let mut fold = StatementFold::new(accounts, &arguments.merchant);
+    let mut fold = StatementFold::new(&accounts, &arguments.merchant, Period::ALWAYS);
+    let mut rows: Vec<RowAnswer> = Vec::new();
     books.each_commit(|commit| {
-        commit.transactions.iter().for_each(|transaction| fold.add(transaction));
+        let found = commit.transactions.iter().flat_map(|transaction| fold.add(transaction));
+        rows.extend(found.map(|row| RowAnswer::new(&row)));
         Ok(())
     })?;
-    let rows: Vec<RowAnswer> = fold.finish().iter().map(RowAnswer::new).collect();
     if rows.is_empty() {
         return Err(Failure::new(format!(
             "{} has no account in these books. Check the id",
