@@ -6,6 +6,7 @@
 mod alm;
 mod balances;
 mod directory;
+mod fees;
 mod moment;
 mod running;
 mod statement;
@@ -15,6 +16,7 @@ mod trial_balance;
 
 pub use alm::{Alm, AlmRow, AlmSummary, alm};
 pub use balances::{Balance, BalanceFold};
+pub use fees::{FeeRate, FeeRow, FeeTotal, Fees, FeesFold};
 pub use moment::{AsOf, Clock, Period, Placed};
 pub use statement::{Breakdown, StatementBalance, StatementFold, StatementRow};
 pub use trial_balance::{Row, Total, TrialBalance, TrialBalanceFold};
