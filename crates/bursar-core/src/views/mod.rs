@@ -5,6 +5,7 @@
 
 mod alm;
 mod balances;
+mod cash;
 mod directory;
 mod fees;
 mod moment;
@@ -16,6 +17,7 @@ mod trial_balance;
 
 pub use alm::{Alm, AlmRow, AlmSummary, alm};
 pub use balances::{Balance, BalanceFold};
+pub use cash::{CashFold, CashRow, CashTotal};
 pub use fees::{FeeRate, FeeRow, FeeTotal, Fees, FeesFold};
 pub use moment::{AsOf, Clock, Period, Placed};
 pub use statement::{Breakdown, StatementBalance, StatementFold, StatementRow};

@@ -1,5 +1,6 @@
 //! Each view on a day that was worked by hand.
 
+mod cash;
 mod fees;
 mod past;
 mod statement;
