@@ -3,6 +3,7 @@
 mod commands;
 mod config;
 mod failure;
+mod report;
 mod terminal;
 
 use std::process::ExitCode;

@@ -1,12 +1,19 @@
 //! The one place that writes to the terminal.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::Failure;
+
+/// Standard output for those who write much.
+pub(crate) type Out = BufWriter<StdoutLock<'static>>;
+
+pub(crate) fn out() -> Out {
+    BufWriter::new(io::stdout().lock())
+}
 
 /// Writes a block of text to standard output.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {

@@ -2,46 +2,42 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-
-use super::ReadArguments;
+use super::ReportArguments;
 use super::books::Books;
 use crate::failure::Failure;
-use crate::terminal::{self, to_json};
+use crate::report::{Column, Report, Section};
 
-#[derive(Debug, Serialize)]
-struct AccountAnswer {
-    address: String,
-    gl: String,
-    asset: String,
-    balance: String,
-    class: &'static str,
-    normal: &'static str,
-    liquidity: String,
-    view: String,
-}
+const SECTIONS: &[Section] = &[Section {
+    key: "rows",
+    columns: &[
+        Column::text("gl", "gl"),
+        Column::text("address", "account"),
+        Column::text("asset", "asset"),
+        Column::number("balance", "balance"),
+        Column::detail("class"),
+        Column::detail("normal"),
+        Column::detail("liquidity"),
+        Column::detail("view"),
+    ],
+    label: None,
+}];
 
-pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<(), Failure> {
+pub(super) fn run(arguments: &ReportArguments, config: Option<&Path>) -> Result<(), Failure> {
     let accounts = Books::existing(&arguments.place, config)?.accounts()?;
-    let answers: Vec<AccountAnswer> = accounts
-        .iter()
-        .map(|(address, account)| AccountAnswer {
-            address: address.to_string(),
-            gl: account.metadata.code.to_string(),
-            asset: account.balance.currency().asset(),
-            balance: account.balance.to_string(),
-            class: account.metadata.class.name(),
-            normal: account.metadata.side().name(),
-            liquidity: account.metadata.liquidity.clone(),
-            view: account.metadata.view.clone(),
-        })
-        .collect();
-    if arguments.json {
-        return terminal::say(&to_json(&answers)?);
+    let mut report = Report::begin(&arguments.format, SECTIONS, &[])?;
+    for (address, account) in &accounts {
+        let gl = &account.metadata;
+        let cells = [
+            gl.code.to_string(),
+            address.to_string(),
+            account.balance.currency().asset(),
+            account.balance.to_string(),
+            gl.class.name().to_owned(),
+            gl.side().name().to_owned(),
+            gl.liquidity.clone(),
+            gl.view.clone(),
+        ];
+        report.row(&cells.map(Some))?;
     }
-    let rows = answers
-        .into_iter()
-        .map(|answer| vec![answer.gl, answer.address, answer.asset, answer.balance])
-        .collect();
-    terminal::say(&terminal::table(&["gl", "account", "asset", "balance"], 3, rows).to_string())
+    report.end(&[])
 }

@@ -4,6 +4,7 @@ mod accounts;
 mod alm;
 mod books;
 mod import;
+mod moments;
 mod post;
 mod statement;
 mod trial_balance;
@@ -11,9 +12,12 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
+use bursar_core::journal::JournalError;
+use bursar_core::ledger::Transaction;
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
+use crate::report::Format;
 use crate::terminal;
 use books::Books;
 
@@ -24,15 +28,15 @@ pub(crate) enum Command {
     /// Post one event
     Post(post::Arguments),
     /// List the accounts with their balances
-    Accounts(ReadArguments),
+    Accounts(ReportArguments),
     /// Turnover and balance of every GL code; the two sides must be equal
     TrialBalance(trial_balance::Arguments),
     /// Assets against liabilities, by when they are due
-    Alm(ReadArguments),
+    Alm(alm::Arguments),
     /// Every movement of a merchant's money, with running balances
     Statement(statement::Arguments),
     /// Recompute every balance, every hold and the chain of hashes from the postings
-    Verify(ReadArguments),
+    Verify(verify::Arguments),
 }
 
 /// Where the books are.
@@ -47,13 +51,13 @@ pub(crate) struct Place {
     database_url: Option<String>,
 }
 
+/// What every report needs to know: where the books are, and how it is printed.
 #[derive(Debug, Args)]
-pub(crate) struct ReadArguments {
+pub(crate) struct ReportArguments {
     #[command(flatten)]
     place: Place,
-    /// Print JSON instead of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: Format,
 }
 
 impl Command {
@@ -68,6 +72,29 @@ impl Command {
             Self::Verify(arguments) => verify::run(&arguments, config),
         }
     }
+}
+
+/// Every transaction in the order it was saved.
+fn each_transaction(
+    books: &mut Books,
+    mut visit: impl FnMut(&Transaction) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    books.each_commit(|commit| commit.transactions.iter().try_for_each(&mut visit))
+}
+
+/// The same for a fold that reads debits and credits.
+fn each_journal(
+    books: &mut Books,
+    mut add: impl FnMut(&Transaction) -> Result<(), JournalError>,
+) -> Result<(), Failure> {
+    books.each_commit(|commit| {
+        commit.transactions.iter().try_for_each(&mut add).map_err(|error| {
+            Failure::new(format!(
+                "commit {} is not double entry: {error}. Run `bursar ledger verify`",
+                commit.seq
+            ))
+        })
+    })
 }
 
 /// `bursar migrate`: opening the books brings their schema up to date.

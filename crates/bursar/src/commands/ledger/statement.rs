@@ -3,14 +3,16 @@
 use std::path::Path;
 
 use bursar_core::money::decimal;
-use bursar_core::views::{Period, StatementFold, StatementRow};
+use bursar_core::views::{StatementBalance, StatementFold, StatementRow};
 use clap::Args;
-use serde::Serialize;
+use jiff::Timestamp;
 
-use super::ReadArguments;
 use super::books::Books;
+use super::moments::PeriodArguments;
+use super::{ReportArguments, each_transaction};
 use crate::failure::Failure;
-use crate::terminal::{self, printable, to_json};
+use crate::report::{Cell, Column, Report, Section};
+use crate::terminal::printable;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -18,62 +20,92 @@ pub(crate) struct Arguments {
     #[arg(value_name = "MERCHANT")]
     merchant: String,
     #[command(flatten)]
-    read: ReadArguments,
+    period: PeriodArguments,
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RowAnswer {
-    effective_at: String,
-    event: String,
-    reference: String,
-    account: String,
-    asset: String,
-    debit: String,
-    credit: String,
-    balance: String,
-}
+const SECTIONS: &[Section] = &[Section {
+    key: "rows",
+    columns: &[
+        Column::text("effectiveAt", "when"),
+        Column::text("event", "event"),
+        Column::text("reference", "reference"),
+        Column::text("account", "account"),
+        Column::text("asset", "asset"),
+        Column::number("gross", "gross"),
+        Column::number("fee", "fee"),
+        Column::number("vat", "VAT"),
+        Column::number("net", "net"),
+        Column::number("debit", "debit"),
+        Column::number("credit", "credit"),
+        Column::number("balance", "balance"),
+    ],
+    label: None,
+}];
+
+/// What stands in the place of an event on the lines that say how a period begins.
+const OPENING: &str = "OPENING_BALANCE";
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
-    let mut books = Books::existing(&arguments.read.place, config)?;
-    let accounts = books.accounts()?;
-    let mut fold = StatementFold::new(&accounts, &arguments.merchant, Period::ALWAYS);
-    let mut rows: Vec<RowAnswer> = Vec::new();
-    books.each_commit(|commit| {
-        let found = commit.transactions.iter().flat_map(|transaction| fold.add(transaction));
-        rows.extend(found.map(|row| RowAnswer::new(&row)));
-        Ok(())
-    })?;
-    if rows.is_empty() {
+    let period = arguments.period.period()?;
+    let mut books = Books::existing(&arguments.report.place, config)?;
+    let mut fold = StatementFold::new(&books.accounts()?, &arguments.merchant, period);
+    if fold.is_empty() {
         return Err(Failure::new(format!(
             "{} has no account in these books. Check the id",
             printable(&arguments.merchant)
         )));
     }
-    if arguments.read.json {
-        return terminal::say(&to_json(&rows)?);
+    let mut opening: Vec<Vec<Cell>> = Vec::new();
+    if let Some(from) = period.from {
+        each_transaction(&mut books, |transaction| {
+            fold.open(transaction);
+            Ok(())
+        })?;
+        opening = fold.balances().iter().map(|balance| opening_cells(from, balance)).collect();
     }
-    let cells = |row: RowAnswer| {
-        let RowAnswer { effective_at, event, reference, account, asset, debit, credit, balance } =
-            row;
-        vec![effective_at, event, printable(&reference), account, asset, debit, credit, balance]
-    };
-    let header = ["when", "event", "reference", "account", "asset", "debit", "credit", "balance"];
-    terminal::say(&terminal::table(&header, 5, rows.into_iter().map(cells).collect()).to_string())
+    let mut report = Report::begin(&arguments.report.format, SECTIONS, &[])?;
+    opening.iter().try_for_each(|cells| report.row(cells))?;
+    each_transaction(&mut books, |transaction| {
+        fold.add(transaction).iter().try_for_each(|row| report.row(&cells(row)))
+    })?;
+    report.end(&[])
 }
 
-impl RowAnswer {
-    fn new(row: &StatementRow) -> Self {
-        let amount = |minor: i64| decimal(i128::from(minor), row.currency);
-        Self {
-            effective_at: row.effective_at.to_string(),
-            event: row.event.to_string(),
-            reference: row.reference.clone(),
-            account: row.account.clone(),
-            asset: row.currency.asset(),
-            debit: amount(row.debit),
-            credit: amount(row.credit),
-            balance: decimal(row.balance, row.currency),
-        }
-    }
+fn opening_cells(from: Timestamp, opening: &StatementBalance) -> Vec<Cell> {
+    let amount = |minor| Some(decimal(minor, opening.currency));
+    vec![
+        Some(from.to_string()),
+        Some(OPENING.to_owned()),
+        Some(String::new()),
+        Some(opening.account.clone()),
+        Some(opening.currency.asset()),
+        None,
+        None,
+        None,
+        None,
+        amount(0),
+        amount(0),
+        amount(opening.balance),
+    ]
+}
+
+fn cells(row: &StatementRow) -> Vec<Cell> {
+    let amount = |minor| Some(decimal(minor, row.currency));
+    let part = |minor: Option<i128>| minor.and_then(amount);
+    vec![
+        Some(row.effective_at.to_string()),
+        Some(row.event.to_string()),
+        Some(row.reference.clone()),
+        Some(row.account.clone()),
+        Some(row.currency.asset()),
+        part(row.breakdown.map(|parts| parts.gross)),
+        part(row.breakdown.map(|parts| parts.fee)),
+        part(row.breakdown.map(|parts| parts.vat)),
+        part(row.breakdown.map(|parts| parts.net)),
+        amount(row.debit.into()),
+        amount(row.credit.into()),
+        amount(row.balance),
+    ]
 }

@@ -3,12 +3,22 @@
 use std::path::Path;
 
 use bursar_core::verify::Verifier;
+use clap::Args;
 use serde::Serialize;
 
-use super::ReadArguments;
+use super::Place;
 use super::books::Books;
 use crate::failure::Failure;
 use crate::terminal::{self, to_json};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
 
 #[derive(Debug, Serialize)]
 struct Answer {
@@ -24,7 +34,7 @@ struct Answer {
     differences: Vec<String>,
 }
 
-pub(super) fn run(arguments: &ReadArguments, config: Option<&Path>) -> Result<(), Failure> {
+pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let mut books = Books::existing(&arguments.place, config)?;
     let accounts = books.accounts()?;
     let rulebook = books.rulebook.clone();

@@ -1,0 +1,75 @@
+//! Which transactions a report counts, as arguments.
+
+use bursar_core::views::{AsOf, Clock, Period};
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+#[derive(Debug, Args)]
+pub(super) struct AsOfArguments {
+    /// Count only what was there at this moment (RFC 3339)
+    #[arg(long, value_name = "TIME")]
+    as_of: Option<Timestamp>,
+    /// Which of its two times a transaction counts by
+    #[arg(long, value_enum, default_value_t = By::Effective)]
+    by: By,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PeriodArguments {
+    /// Count from this moment on (RFC 3339)
+    #[arg(long, value_name = "TIME")]
+    from: Option<Timestamp>,
+    /// Count what was before this moment (RFC 3339); the moment itself belongs to the next period
+    #[arg(long, value_name = "TIME")]
+    to: Option<Timestamp>,
+    /// Which of its two times a transaction counts by
+    #[arg(long, value_enum, default_value_t = By::Effective)]
+    by: By,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum By {
+    /// When it happened
+    Effective,
+    /// When it was saved
+    Inserted,
+}
+
+impl By {
+    const fn clock(self) -> Clock {
+        match self {
+            Self::Effective => Clock::Effective,
+            Self::Inserted => Clock::Inserted,
+        }
+    }
+}
+
+impl AsOfArguments {
+    pub(super) fn as_of(&self) -> Option<AsOf> {
+        self.as_of.map(|time| AsOf { time, clock: self.by.clock() })
+    }
+
+    pub(super) fn fact(&self) -> (&'static str, Value) {
+        ("asOf", moment(self.as_of))
+    }
+}
+
+impl PeriodArguments {
+    pub(super) fn period(&self) -> Result<Period, Failure> {
+        if let (Some(from), Some(to)) = (self.from, self.to)
+            && to <= from
+        {
+            return Err(Failure::new(format!(
+                "nothing can be both from {from} on and before {to}: nothing was read. Give --to a later moment than --from"
+            )));
+        }
+        Ok(Period { from: self.from, to: self.to, clock: self.by.clock() })
+    }
+}
+
+fn moment(time: Option<Timestamp>) -> Value {
+    time.map_or(Value::Null, |time| time.to_string().into())
+}
