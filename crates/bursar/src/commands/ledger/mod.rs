@@ -3,6 +3,8 @@
 mod accounts;
 mod alm;
 mod books;
+mod cash;
+mod fees;
 mod import;
 mod moments;
 mod post;
@@ -35,6 +37,10 @@ pub(crate) enum Command {
     Alm(alm::Arguments),
     /// Every movement of a merchant's money, with running balances
     Statement(statement::Arguments),
+    /// Fees and VAT of a period, by GL code and event
+    Fees(fees::Arguments),
+    /// Every movement at our banks, with running balances, to be compared with their statements
+    Cash(cash::Arguments),
     /// Recompute every balance, every hold and the chain of hashes from the postings
     Verify(verify::Arguments),
 }
@@ -69,6 +75,8 @@ impl Command {
             Self::TrialBalance(arguments) => trial_balance::run(&arguments, config),
             Self::Alm(arguments) => alm::run(&arguments, config),
             Self::Statement(arguments) => statement::run(&arguments, config),
+            Self::Fees(arguments) => fees::run(&arguments, config),
+            Self::Cash(arguments) => cash::run(&arguments, config),
             Self::Verify(arguments) => verify::run(&arguments, config),
         }
     }

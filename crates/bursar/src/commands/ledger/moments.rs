@@ -68,6 +68,10 @@ impl PeriodArguments {
         }
         Ok(Period { from: self.from, to: self.to, clock: self.by.clock() })
     }
+
+    pub(super) fn facts(&self) -> [(&'static str, Value); 2] {
+        [("from", moment(self.from)), ("to", moment(self.to))]
+    }
 }
 
 fn moment(time: Option<Timestamp>) -> Value {
