@@ -18,3 +18,4 @@ mod licences;
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;
 mod tidy;
+mod views;
