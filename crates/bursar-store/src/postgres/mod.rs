@@ -12,6 +12,8 @@ mod query;
 mod row;
 mod save;
 
+use std::time::Duration;
+
 use bursar_core::commit::Commit;
 use bursar_core::ids::CommitId;
 use bursar_core::plan::ReadPlan;
@@ -26,6 +28,9 @@ mod embedded {
     //! The schema, step by step.
     refinery::embed_migrations!("migrations/postgres");
 }
+
+/// Unless the URL says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct Postgres {
@@ -79,9 +84,14 @@ impl Postgres {
 }
 
 fn parse(url: &str) -> Result<Config, StoreError> {
-    url.parse().map_err(|error: tokio_postgres::Error| {
-        StoreError::Unavailable(format!("the database URL cannot be read: {error}"))
-    })
+    let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
+        StoreError::Unavailable(format!("the database URL cannot be read: {}", describe(&error)))
+    })?;
+    // A host that swallows packets must not be waited for until the kernel gives up.
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    Ok(config)
 }
 
 async fn connect(config: &Config) -> Result<Client, StoreError> {

@@ -215,8 +215,8 @@ async fn ownership(mut desk: Desk<'_, impl Store + Query>) {
         }
     }
     let history = desk.store.history(0, 100).await.unwrap();
-    let booked = history.iter().flat_map(|commit| &commit.transactions);
-    let booked = booked.filter(|transaction| transaction.reference == held.id).next_back().unwrap();
+    let mut booked = history.iter().flat_map(|commit| &commit.transactions);
+    let booked = booked.find(|transaction| transaction.reference == held.id).unwrap();
     let revert = Event {
         name: "REVERT".to_owned(),
         reference: booked.id.to_string(),
@@ -268,7 +268,7 @@ fn a_changed_flow_event_or_audit_entry_is_found() {
         "UPDATE audit SET actor = 'nobody'",
         "INSERT INTO audit SELECT zeroblob(16), n, actor, action, resource, note, time FROM audit",
     ];
-    let mut found = String::new();
+    let mut found = Vec::new();
     for change in changes {
         let scratch = Scratch::new();
         let open = || Desk::new(&rulebook, Sqlite::open(scratch.path()).unwrap(), 0);
@@ -286,12 +286,9 @@ fn a_changed_flow_event_or_audit_entry_is_found() {
         drop(file);
         let differences = block_on(async { open().differences().await });
         assert!(!differences.is_empty(), "{change} is not found");
-        found += &format!("{change}\n");
-        for difference in differences {
-            found += &format!("  {difference}\n");
-        }
+        found.push(format!("{change}\n  {}", differences.join("\n  ")));
     }
-    insta::assert_snapshot!(found);
+    insta::assert_snapshot!(found.join("\n"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 use crate::scratch::Scratch;
 
 /// A file of pay-ins that all succeed.
-fn payins(count: u32) -> String {
+pub(crate) fn payins(count: u32) -> String {
     let line = |number: u32| {
         let vars = json!({
             "merchantId": format!("m{}", number % 50), "bankId": "b1", "currency": "PKR",
@@ -24,12 +24,12 @@ fn payins(count: u32) -> String {
     (0..count).map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn ledger(arguments: &[&str], data: &str) -> Run {
+pub(crate) fn ledger(arguments: &[&str], data: &str) -> Run {
     let place = if data.contains("dbname=") { "--database-url" } else { "--data" };
     bursar(&[&["ledger"], arguments, &[place, data]].concat())
 }
 
-fn trial_balance(data: &str) -> Value {
+pub(crate) fn trial_balance(data: &str) -> Value {
     serde_json::from_str(&ledger(&["trial-balance", "--json"], data).ok()).unwrap()
 }
 
@@ -54,7 +54,7 @@ fn an_import_told_twice_is_posted_once() {
 }
 
 /// Starts an import, tells it this many lines and leaves it waiting for more.
-fn import_begun(lines: &str, count: usize, data: &str) -> Child {
+pub(crate) fn import_begun(lines: &str, count: usize, data: &str) -> Child {
     let place = if data.contains("dbname=") { "--database-url" } else { "--data" };
     let mut child = Command::new(env!("CARGO_BIN_EXE_bursar"))
         .args(["ledger", "import", "-", "--batch", "50", place, data])

@@ -15,6 +15,7 @@ mod commands;
 mod conformance;
 mod ledger;
 mod licences;
+mod refusals;
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;
 mod tidy;

@@ -20,8 +20,8 @@ use crate::commands::check::load_rulebook;
 use crate::config::Config;
 use crate::failure::Failure;
 
-/// Commits that are read at once; bounds the memory of reports.
-const PAGE: u32 = 64;
+/// Transactions that are read at once, about; bounds the memory of reports.
+const PAGE: u64 = 5_000;
 /// Flows that are read at once.
 const FLOWS: u32 = 5_000;
 
@@ -147,11 +147,13 @@ impl Books {
         mut visit: impl FnMut(&SavedCommit) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut after = 0;
+        let mut commits = 1;
         loop {
-            let page = on_store!(self, store => store.history(after, PAGE));
+            let page = on_store!(self, store => store.history(after, commits));
             let page = page.map_err(|error| failed(&error))?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.seq;
+            commits = next_page(&page);
             page.iter().try_for_each(&mut visit)?;
         }
     }
@@ -161,6 +163,15 @@ impl Books {
         let seed = self.seed.child(["request", &self.admitted.to_string()]);
         Admission::new(Timestamp::now(), seed)
     }
+}
+
+/// How many commits the next page may have, if they are like these.
+fn next_page(page: &[SavedCommit]) -> u32 {
+    let transactions: usize = page.iter().map(|commit| commit.transactions.len()).sum();
+    let (transactions, commits) =
+        (u64::try_from(transactions).unwrap_or(u64::MAX), u64::try_from(page.len()).unwrap_or(1));
+    let next = PAGE.saturating_mul(commits).checked_div(transactions).unwrap_or(PAGE);
+    u32::try_from(next.clamp(1, PAGE)).unwrap_or(1)
 }
 
 /// An event is answered with what became of its posting.
