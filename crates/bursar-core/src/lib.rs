@@ -9,6 +9,8 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod apply;
+pub mod attempt;
+pub mod channel;
 pub mod chart;
 pub mod commit;
 pub mod feed;
@@ -19,6 +21,7 @@ pub mod journal;
 pub mod ledger;
 pub mod money;
 pub mod numscript;
+pub mod payout;
 pub mod plan;
 pub mod pricing;
 pub mod records;

@@ -110,6 +110,22 @@ pub enum Rejection {
     BadActor,
     #[error("a note has at most {most} characters: nothing was changed. Shorten it")]
     BadNote { most: usize },
+    #[error(
+        "the payout is {status}: nothing was changed. It can be cancelled only before anything was sent"
+    )]
+    NotCancellable { status: &'static str },
+    #[error(
+        "the payout is {status}, not STUCK: nothing was changed. Only a stuck payout is decided by hand"
+    )]
+    NotStuck { status: &'static str },
+    #[error(
+        "{actor} has proposed this already: nothing was changed. A second person must decide the same"
+    )]
+    SecondPersonNeeded { actor: String },
+    #[error(
+        "after {attempts} attempts, or because there is evidence that it was paid, there is no new attempt: nothing was changed. Confirm what happened instead"
+    )]
+    NoNewAttempt { attempts: usize },
     #[error("the template of {event} failed: {reason}. Nothing was posted; run `bursar check`")]
     TemplateFailed { event: Name, reason: String },
 }
@@ -150,6 +166,10 @@ impl Rejection {
             Self::KeyReused { .. } => "idempotency_mismatch",
             Self::BadActor => "bad_actor",
             Self::BadNote { .. } => "bad_note",
+            Self::NotCancellable { .. } => "not_cancellable",
+            Self::NotStuck { .. } => "not_stuck",
+            Self::SecondPersonNeeded { .. } => "second_person_needed",
+            Self::NoNewAttempt { .. } => "no_new_attempt",
             Self::TemplateFailed { .. } => "template_failed",
         }
     }

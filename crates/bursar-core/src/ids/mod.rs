@@ -153,6 +153,11 @@ fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
     Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid()
 }
 
+/// What an attempt is known by at its channel: a UUID, as most of them ask for.
+pub fn reference(now: Timestamp, seed: &Seed, attempt: u32) -> String {
+    uuid(now, seed, "attempt", u64::from(attempt)).to_string()
+}
+
 /// Accepts exactly what `Display` writes, so that one id has one spelling.
 fn parse(text: &str, prefix: &str) -> Option<Uuid> {
     let digits = text.strip_prefix(prefix)?.strip_prefix('_')?;

@@ -1,0 +1,24 @@
+//! The join: evidence is added to what is known.
+
+use jiff::Timestamp;
+
+use super::event::Evidence;
+use super::state::Attempt;
+
+/// More than this is kept only if it says something new.
+const EVIDENCE_MAX: usize = 64;
+
+impl Attempt {
+    /// Adds evidence. Whatever the order and however often: the same evidence, the same knowledge.
+    pub fn merge(&mut self, evidence: Evidence, received_at: Timestamp) {
+        if let Some(first) = self.evidence.get_mut(&evidence) {
+            *first = received_at.min(*first);
+            return;
+        }
+        let says_nothing_new = self.evidence.keys().any(|known| known.verdict == evidence.verdict);
+        if says_nothing_new && self.evidence.len() >= EVIDENCE_MAX {
+            return;
+        }
+        self.evidence.insert(evidence, received_at);
+    }
+}

@@ -1,0 +1,94 @@
+//! What may happen to a payout.
+
+use crate::attempt::Evidence;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Its time has come, or the effect it waited for has not come back.
+    Due,
+    /// A submission has ended, one way or another.
+    Submitted {
+        attempt: u32,
+        r#try: u32,
+        outcome: Outcome,
+    },
+    /// A question was answered, or not.
+    Queried {
+        attempt: u32,
+        answer: Answer,
+    },
+    /// Somebody tells us something about an attempt: a callback, a statement.
+    Told {
+        attempt: u32,
+        evidence: Evidence,
+    },
+    CancelAsked,
+    Decided(Decision),
+}
+
+/// How a submission ended. The connector classifies; whatever it cannot prove is `Unknown`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Proven: not a byte of it reached the channel.
+    NotSent {
+        detail: String,
+    },
+    Rejected {
+        is_retryable: bool,
+        detail: String,
+    },
+    Accepted {
+        provider_reference: Option<String>,
+    },
+    Paid {
+        provider_reference: Option<String>,
+    },
+    /// The channel already has this reference.
+    Duplicate,
+    Unknown {
+        detail: String,
+    },
+}
+
+/// What the channel said about a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    Paid {
+        provider_reference: Option<String>,
+    },
+    NotPaid {
+        is_retryable: bool,
+        detail: String,
+    },
+    Pending {
+        provider_reference: Option<String>,
+    },
+    Returned {
+        detail: String,
+    },
+    NotFound,
+    /// No answer, or one that means nothing: it is evidence of nothing.
+    Failed {
+        detail: String,
+    },
+}
+
+/// A person's decision about a payout that is stuck.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    pub ruling: Ruling,
+    pub actor: String,
+    /// What the decision rests on.
+    pub evidence: String,
+    /// Whether a second person must decide the same.
+    pub needs_two: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ruling {
+    ConfirmPaid,
+    ConfirmNotPaid,
+    KeepWaiting,
+    /// The last attempt is void; try once more under a new reference.
+    NewAttempt,
+}
