@@ -1,10 +1,11 @@
 //! Flows: pure state machines that wait for exactly one thing, and how they are kept.
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::{FlowId, ReservationId};
-use crate::reservation::{Reservation, Stored};
+use crate::reservation::Reservation;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
@@ -83,20 +84,33 @@ impl FlowState {
     /// As text that later versions can still read.
     pub fn encode(&self) -> String {
         match self {
-            Self::Reservation(reservation) => to_json(&Stored::from(reservation)),
+            Self::Reservation(reservation) => to_json(&Versioned { v: 1, flow: reservation }),
         }
     }
 
     pub fn decode(kind: &str, text: &str) -> Result<Self, UnreadableState> {
         let unreadable = |reason: String| UnreadableState { kind: kind.to_owned(), reason };
         match kind {
-            "reservation" => {
-                let stored: Stored =
-                    serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
-                Reservation::try_from(stored).map(Self::Reservation).map_err(unreadable)
-            }
+            "reservation" => read(text).map(Self::Reservation).map_err(unreadable),
             _ => Err(unreadable("this version does not know such flows".to_owned())),
         }
+    }
+}
+
+/// A flow as the stores keep it. A field may be added with a default; anything else is a new version.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Versioned<F> {
+    v: u32,
+    flow: F,
+}
+
+fn read<F: DeserializeOwned>(text: &str) -> Result<F, String> {
+    let stored: Versioned<F> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if stored.v == 1 {
+        Ok(stored.flow)
+    } else {
+        Err(format!("version {} is not known here", stored.v))
     }
 }
 

@@ -15,6 +15,7 @@ pub mod chart;
 pub mod commit;
 pub mod feed;
 pub mod flow;
+pub mod funds;
 pub mod idempotency;
 pub mod ids;
 pub mod journal;

@@ -70,7 +70,7 @@ impl ReadPlan {
     fn add_bookings(&mut self, rulebook: &Rulebook, name: &str, terms: &Terms) {
         for booking in [Booking::Settle, Booking::Release] {
             let rule = rulebook.rule(booking.rule());
-            let bound = rule.and_then(|rule| rule.bind(name, &terms.variables(rule), None));
+            let bound = rule.and_then(|rule| rule.bind(name, &terms.funds.variables(rule), None));
             // What cannot be bound is refused when it is booked; it needs no records for that.
             if let Ok(bound) = bound {
                 self.add_bound(&bound);

@@ -141,7 +141,7 @@ impl<'r> Admitted<'r> {
                 let terms = reservation.terms()?;
                 let id = ReservationId::new(admission.now, &admission.seed, 0);
                 let rule = rulebook.rule(Booking::Reserve.rule())?;
-                let bound = rule.bind(&id.to_string(), &terms.variables(rule), None)?;
+                let bound = rule.bind(&id.to_string(), &terms.funds.variables(rule), None)?;
                 let reserve = Reserve { key: key.clone(), id, terms, bound };
                 Ok(Self::Reserve(Box::new(reserve), admission))
             }

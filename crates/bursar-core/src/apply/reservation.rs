@@ -23,7 +23,7 @@ impl Draft<'_> {
         let reservation = Reservation { terms: terms.clone(), state: State::Held };
         let flow = Flow {
             id: FlowId::from(*id),
-            merchant: terms.merchant.clone(),
+            merchant: terms.funds.merchant.clone(),
             version: 1,
             sequence: 1,
             created_at: admission.now,
@@ -109,7 +109,7 @@ impl Draft<'_> {
         admission: &Admission,
     ) -> Result<(), Rejection> {
         let rule = self.rulebook.rule(booking.rule())?;
-        let variables = reservation.terms.variables(rule);
+        let variables = reservation.terms.funds.variables(rule);
         let bound = rule.bind(&id.to_string(), &variables, None)?;
         self.ledger.post_bound(&bound, admission)?;
         Ok(())

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::event::{Evidence, Verdict};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Counts from 1 within its payout.
     pub number: u32,
@@ -17,6 +18,7 @@ pub struct Attempt {
     /// When the last try was planned.
     pub sent_at: Option<Timestamp>,
     /// Everything that was said, and when it was first said.
+    #[serde(with = "pairs")]
     pub(super) evidence: BTreeMap<Evidence, Timestamp>,
 }
 
@@ -107,5 +109,27 @@ impl Attempt {
         let is_refusal = |evidence: &&Evidence| matches!(evidence.verdict, Verdict::NotPaid { .. });
         let mut refusals = self.evidence.keys().filter(is_refusal);
         refusals.find_map(|evidence| evidence.detail.as_deref())
+    }
+}
+
+/// JSON has no maps whose keys are values.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::{Evidence, Timestamp};
+
+    pub(super) fn serialize<S: Serializer>(
+        evidence: &BTreeMap<Evidence, Timestamp>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        evidence.iter().collect::<Vec<_>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<Evidence, Timestamp>, D::Error> {
+        Ok(Vec::deserialize(deserializer)?.into_iter().collect())
     }
 }

@@ -1,5 +1,7 @@
 //! What may happen to a payout.
 
+use serde::{Deserialize, Serialize};
+
 use crate::attempt::Evidence;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +86,8 @@ pub struct Decision {
     pub needs_two: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ruling {
     ConfirmPaid,
     ConfirmNotPaid,

@@ -1,6 +1,7 @@
 //! What a payout is: its terms, its attempts, and where it stands.
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::attempt::{Attempt, Knowledge};
 use crate::ids::TransactionId;
@@ -33,7 +34,8 @@ pub struct Terms {
     pub scheduled_at: Option<Timestamp>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     Scheduled { until: Timestamp },
     Ready { not_before: Timestamp },
@@ -49,13 +51,15 @@ pub enum State {
 }
 
 /// Between two questions, or with one in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Wait {
     Until(Timestamp),
     Asking { lease_until: Timestamp },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StuckReason {
     /// Asked again and again whether the channel has it, in vain.
     Ambiguous,
@@ -66,7 +70,7 @@ pub enum StuckReason {
 }
 
 /// A decision that waits for a second person.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
     pub ruling: super::Ruling,
     pub actor: String,

@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 
+use crate::funds::{Funds, parse_money};
 use crate::ids::ReservationId;
 use crate::ledger::to_microseconds;
-use crate::money::{Currency, Money};
-use crate::numscript::Name;
 use crate::rejection::Rejection;
 use crate::reservation::Terms;
 use crate::rulebook::RequestHash;
@@ -36,36 +35,24 @@ pub struct NewReservation {
 
 impl NewReservation {
     pub(crate) fn terms(&self) -> Result<Terms, Rejection> {
-        let currency: Currency = self
-            .currency
-            .parse()
-            .map_err(|error| Rejection::BadCurrency { name: "currency".into(), error })?;
-        let money = |name: &str, text: &str| {
-            Money::parse(text, currency)
-                .map_err(|error| Rejection::BadAmount { name: Name::from(name), error })
-        };
-        Ok(Terms {
+        let money = |name: &str, text: &str| parse_money(name, text, &self.currency);
+        let funds = Funds {
             merchant: self.merchant.clone(),
             bank: self.bank.clone(),
             amount: money("amount", &self.amount)?,
             fee: money("fee", &self.fee)?,
             vat: money("vat", &self.vat)?,
-            expires_at: to_microseconds(self.expires_at),
-        })
+        };
+        Ok(Terms { funds, expires_at: to_microseconds(self.expires_at) })
     }
 }
 
 impl Terms {
     /// The same for every spelling of the same terms.
     pub(crate) fn request_hash(&self) -> [u8; 32] {
-        let expires_at = self.expires_at.as_microsecond().to_string();
-        let mut hash = RequestHash::new("reserve", &self.merchant, None);
-        hash.add("bank", &self.bank);
-        hash.add("currency", self.amount.currency().code());
-        for (name, money) in [("amount", self.amount), ("fee", self.fee), ("vat", self.vat)] {
-            hash.add(name, &money.minor().to_string());
-        }
-        hash.add("expires_at", &expires_at);
+        let mut hash = RequestHash::new("reserve", "", None);
+        self.funds.add_to(&mut hash);
+        hash.add("expires_at", &self.expires_at.as_microsecond().to_string());
         hash.finish()
     }
 }

@@ -15,7 +15,6 @@ mod step;
 mod tests;
 
 pub use event::{Decision, Event, NewReservation, Verdict};
-pub(crate) use state::Stored;
 pub use state::{Reservation, State, Terms, View};
 pub use step::{Booking, Step, step};
 

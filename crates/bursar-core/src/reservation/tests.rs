@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{Booking, Event, Reservation, State, Step, Terms, step};
 use crate::flow::FlowState;
+use crate::funds::Funds;
 use crate::ids::{ReservationId, Seed};
 use crate::money::Money;
 
@@ -14,15 +15,14 @@ fn at(second: i64) -> Timestamp {
 /// Expires at second 60.
 fn reservation(state: State) -> Reservation {
     let money = |minor| Money::from_minor(minor, "PKR".parse().unwrap());
-    let terms = Terms {
+    let funds = Funds {
         merchant: "m1".to_owned(),
         bank: "b1".to_owned(),
         amount: money(150_000),
         fee: money(1_500),
         vat: money(240),
-        expires_at: at(60),
     };
-    Reservation { terms, state }
+    Reservation { terms: Terms { funds, expires_at: at(60) }, state }
 }
 
 #[test]
