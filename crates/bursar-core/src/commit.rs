@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
+use crate::effect::Effect;
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::Flow;
 use crate::idempotency::KnownKey;
@@ -23,6 +24,8 @@ pub struct Commit {
     /// In the order in which they happened.
     pub events: Vec<FeedEvent>,
     pub audit: Vec<AuditEntry>,
+    /// What is done in the world once all of this is saved.
+    pub effects: Vec<Effect>,
     /// One for each request of the batch, in its order.
     pub answers: Vec<Answer>,
 }
@@ -59,6 +62,19 @@ pub struct Appended<'c> {
     pub transactions: &'c [Transaction],
     pub events: &'c [FeedEvent],
     pub audit: &'c [AuditEntry],
+}
+
+impl FlowWrite {
+    /// The attempts that it has made since it was read: channel and reference.
+    pub fn new_attempts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let attempts = |flow: &Flow| flow.state.payout().map_or(0, |payout| payout.attempts.len());
+        let known = self.before.as_ref().map_or(0, attempts);
+        let payout = self.after.state.payout();
+        payout.into_iter().flat_map(move |payout| {
+            let new = payout.attempts.iter().skip(known);
+            new.map(|attempt| (payout.terms.channel.as_str(), attempt.reference.as_str()))
+        })
+    }
 }
 
 impl Commit {

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{FlowId, ReservationId};
+use crate::ids::{FlowId, PayoutId, ReservationId};
+use crate::payout::Payout;
 use crate::reservation::Reservation;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,7 @@ pub struct Flow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FlowState {
     Reservation(Reservation),
+    Payout(Box<Payout>),
 }
 
 /// The one thing that a live flow waits for.
@@ -44,6 +46,7 @@ impl Flow {
     pub fn due(&self) -> Option<Due> {
         match &self.state {
             FlowState::Reservation(reservation) => reservation.due(),
+            FlowState::Payout(payout) => payout.due(),
         }
     }
 
@@ -51,6 +54,7 @@ impl Flow {
     pub fn name(&self) -> String {
         match &self.state {
             FlowState::Reservation(_) => ReservationId::from_uuid(self.id.uuid()).to_string(),
+            FlowState::Payout(_) => PayoutId::from_uuid(self.id.uuid()).to_string(),
         }
     }
 }
@@ -58,26 +62,36 @@ impl Flow {
 /// Whether a reference, in whichever epoch, is the name of a flow.
 pub(crate) fn is_flow_name(reference: &str) -> bool {
     let name = reference.split_once('#').map_or(reference, |(name, _)| name);
-    name.parse::<ReservationId>().is_ok()
+    name.parse::<ReservationId>().is_ok() || name.parse::<PayoutId>().is_ok()
 }
 
 impl FlowState {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Reservation(_) => "reservation",
+            Self::Payout(_) => "payout",
         }
     }
 
-    pub const fn status(&self) -> &'static str {
+    pub fn status(&self) -> &'static str {
         match self {
             Self::Reservation(reservation) => reservation.state.status(),
+            Self::Payout(payout) => payout.state.status(),
+        }
+    }
+
+    pub fn payout(&self) -> Option<&Payout> {
+        match self {
+            Self::Payout(payout) => Some(payout),
+            Self::Reservation(_) => None,
         }
     }
 
     /// The event that tells the merchant that it is so.
-    pub const fn event(&self) -> &'static str {
+    pub fn event(&self) -> &'static str {
         match self {
             Self::Reservation(reservation) => reservation.state.event(),
+            Self::Payout(payout) => payout.state.event(),
         }
     }
 
@@ -85,6 +99,7 @@ impl FlowState {
     pub fn encode(&self) -> String {
         match self {
             Self::Reservation(reservation) => to_json(&Versioned { v: 1, flow: reservation }),
+            Self::Payout(payout) => to_json(&Versioned { v: 1, flow: payout }),
         }
     }
 
@@ -92,6 +107,7 @@ impl FlowState {
         let unreadable = |reason: String| UnreadableState { kind: kind.to_owned(), reason };
         match kind {
             "reservation" => read(text).map(Self::Reservation).map_err(unreadable),
+            "payout" => read(text).map(Self::Payout).map_err(unreadable),
             _ => Err(unreadable("this version does not know such flows".to_owned())),
         }
     }

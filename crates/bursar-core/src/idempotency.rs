@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::flow::{Flow, FlowState, to_json};
 use crate::ids::FlowId;
 use crate::rejection::Rejection;
-use crate::reservation::View;
+use crate::{payout, reservation};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
@@ -33,7 +33,8 @@ pub struct KnownKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FlowReply {
-    Reservation(View),
+    Reservation(reservation::View),
+    Payout(payout::View),
 }
 
 impl Key {
@@ -69,7 +70,10 @@ impl FlowReply {
     /// A flow as people see it.
     pub fn new(flow: &Flow) -> Self {
         match &flow.state {
-            FlowState::Reservation(reservation) => Self::Reservation(View::new(flow, reservation)),
+            FlowState::Reservation(reservation) => {
+                Self::Reservation(reservation::View::new(flow, reservation))
+            }
+            FlowState::Payout(payout) => Self::Payout(payout::View::new(flow, payout)),
         }
     }
 

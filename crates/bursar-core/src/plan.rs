@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use crate::apply::epoch_name;
 use crate::flow::FlowState;
+use crate::funds::Funds;
 use crate::idempotency::KeyDigest;
 use crate::ids::{FlowId, TransactionId};
 use crate::journal::WORLD;
@@ -12,7 +14,7 @@ use crate::ledger::{AccountKey, HoldKey, REVERT, Transaction};
 use crate::numscript::Name;
 use crate::records::ReadSet;
 use crate::request::{Admitted, Batch, Wake};
-use crate::reservation::{Booking, Terms};
+use crate::reservation::Booking;
 use crate::rulebook::{Bound, Rule, Rulebook};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub struct ReadPlan {
     pub holds: BTreeSet<HoldKey>,
     pub accounts: BTreeSet<AccountKey>,
     pub flows: BTreeSet<FlowId>,
+    /// Flows by channel and reference of one of their attempts.
+    pub attempts: BTreeSet<(String, String)>,
     pub keys: BTreeSet<KeyDigest>,
     pub due: Vec<DueClaim>,
 }
@@ -67,14 +71,27 @@ impl ReadPlan {
     }
 
     /// What a reservation may book, whatever is decided about it.
-    fn add_bookings(&mut self, rulebook: &Rulebook, name: &str, terms: &Terms) {
+    fn add_reservation(&mut self, rulebook: &Rulebook, name: &str, funds: &Funds) {
         for booking in [Booking::Settle, Booking::Release] {
-            let rule = rulebook.rule(booking.rule());
-            let bound = rule.and_then(|rule| rule.bind(name, &terms.funds.variables(rule), None));
-            // What cannot be bound is refused when it is booked; it needs no records for that.
-            if let Ok(bound) = bound {
-                self.add_bound(&bound);
+            self.add_booking(rulebook, booking.rule(), name, funds);
+        }
+    }
+
+    /// The same for a payout. A correction opens its hold once more.
+    fn add_payout(&mut self, rulebook: &Rulebook, name: &str, funds: &Funds, epoch: u32) {
+        for epoch in [epoch, epoch.saturating_add(1)] {
+            let name = epoch_name(name, epoch);
+            for rule in ["PAYOUT_SETTLE", "PAYOUT_RELEASE", "PAYOUT_RETURN"] {
+                self.add_booking(rulebook, rule, &name, funds);
             }
+        }
+    }
+
+    fn add_booking(&mut self, rulebook: &Rulebook, rule: &str, name: &str, funds: &Funds) {
+        let rule = rulebook.rule(rule);
+        // What cannot be bound is refused when it is booked; it needs no records for that.
+        if let Ok(bound) = rule.and_then(|rule| rule.bind(name, &funds.variables(rule), None)) {
+            self.add_bound(&bound);
         }
     }
 
@@ -99,18 +116,44 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
                 plan.keys.insert(reserve.key.digest());
                 plan.add_bound(&reserve.bound);
                 // A later request of the same batch may decide about it.
-                plan.add_bookings(batch.rulebook(), &reserve.id.to_string(), &reserve.terms);
+                let name = reserve.id.to_string();
+                plan.add_reservation(&batch.rules().rulebook, &name, &reserve.terms.funds);
             }
             Admitted::Decide(decide, _) => {
                 plan.keys.insert(decide.key.digest());
                 plan.flows.insert(FlowId::from(decide.decision.id));
+            }
+            Admitted::CreatePayout(create, _) => {
+                plan.keys.insert(create.key.digest());
+                plan.add_bound(&create.bound);
+                plan.add_payout(
+                    &batch.rules().rulebook,
+                    &create.id.to_string(),
+                    &create.terms.funds,
+                    1,
+                );
+            }
+            Admitted::CancelPayout(cancel, _) => {
+                plan.keys.insert(cancel.key.digest());
+                plan.flows.insert(FlowId::from(cancel.cancellation.id));
+            }
+            Admitted::ResolvePayout(resolve, _) => {
+                plan.keys.insert(resolve.key.digest());
+                plan.flows.insert(FlowId::from(resolve.resolution.id));
+            }
+            Admitted::Report(report, _) => {
+                plan.flows.insert(report.flow);
+            }
+            Admitted::Tell(told, _) => {
+                plan.attempts.insert((told.channel.clone(), told.reference.clone()));
             }
             Admitted::Wake(wake, admission) => plan.add_claim(wake, admission.now),
             Admitted::Refused(_) => {}
         }
     }
     // As many more as other requests of the batch may end before it comes to the claim.
-    let named = u32::try_from(plan.flows.len()).unwrap_or(u32::MAX);
+    let named = plan.flows.len().saturating_add(plan.attempts.len());
+    let named = u32::try_from(named).unwrap_or(u32::MAX);
     for claim in &mut plan.due {
         claim.limit = claim.limit.saturating_add(named);
     }
@@ -126,14 +169,24 @@ pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> Read
         plan.accounts.extend(touched(transaction));
         // Asked once more: whoever took it back since the first round also changed these accounts.
         plan.references.insert((REVERT.into(), transaction.id.to_string()));
-        let hold = batch.rulebook().rule(&transaction.event).ok().and_then(Rule::hold);
+        let hold = batch.rules().rulebook.rule(&transaction.event).ok().and_then(Rule::hold);
         if let Some((_, code)) = hold {
             plan.add_hold(HoldKey { code, reference: transaction.reference.clone() });
         }
     }
     for flow in &first.flows {
-        let FlowState::Reservation(reservation) = &flow.state;
-        plan.add_bookings(batch.rulebook(), &flow.name(), &reservation.terms);
+        let (rulebook, name) = (&batch.rules().rulebook, flow.name());
+        match &flow.state {
+            FlowState::Reservation(reservation) => {
+                plan.add_reservation(rulebook, &name, &reservation.terms.funds);
+            }
+            FlowState::Payout(payout) => {
+                plan.add_payout(rulebook, &name, &payout.terms.funds, payout.hold_epoch);
+                plan.transactions.extend(payout.released_by);
+                let revert = |id: TransactionId| (Name::from(REVERT), id.to_string());
+                plan.references.extend(payout.released_by.map(revert));
+            }
+        }
     }
     // Whether what was posted before still stands.
     let posted = first.references.iter().map(|known| (REVERT.into(), known.id.to_string()));

@@ -110,6 +110,18 @@ pub enum Rejection {
     BadActor,
     #[error("a note has at most {most} characters: nothing was changed. Shorten it")]
     BadNote { most: usize },
+    #[error("there is no channel `{channel}`: nothing was reserved. The channels are {}", known.join(", "))]
+    UnknownChannel { channel: String, known: Vec<String> },
+    #[error("{channel} does not pay {currency}: nothing was reserved. Choose another channel")]
+    CurrencyOfChannel { channel: String, currency: Currency },
+    #[error("{amount} {} is nothing to pay: nothing was reserved. Send an amount above zero", amount.currency())]
+    NothingToPay { amount: Money },
+    #[error(
+        "a beneficiary has a name and either an account or a telephone number of 6 to 15 digits: nothing was reserved. Correct it"
+    )]
+    BadBeneficiary,
+    #[error("no attempt has the reference `{reference}`: nothing was changed. Check it")]
+    UnknownReference { reference: String },
     #[error(
         "the payout is {status}: nothing was changed. It can be cancelled only before anything was sent"
     )]
@@ -166,6 +178,11 @@ impl Rejection {
             Self::KeyReused { .. } => "idempotency_mismatch",
             Self::BadActor => "bad_actor",
             Self::BadNote { .. } => "bad_note",
+            Self::UnknownChannel { .. } => "unknown_channel",
+            Self::CurrencyOfChannel { .. } => "currency_of_channel",
+            Self::NothingToPay { .. } => "nothing_to_pay",
+            Self::BadBeneficiary => "bad_beneficiary",
+            Self::UnknownReference { .. } => "unknown_reference",
             Self::NotCancellable { .. } => "not_cancellable",
             Self::NotStuck { .. } => "not_stuck",
             Self::SecondPersonNeeded { .. } => "second_person_needed",

@@ -1,11 +1,14 @@
 //! Everything that may enter, and the batch that one turn decides.
 
+use crate::attempt::Evidence;
 use crate::idempotency::{FlowReply, Key};
-use crate::ids::{CommitId, ReservationId, Seed, TransactionId};
+use crate::ids::{CommitId, FlowId, PayoutId, ReservationId, Seed, TransactionId};
 use crate::ledger::{Admission, Event, Posted, REVERT, Revert};
+use crate::payout::{self, Cancellation, NewPayout, Resolution};
 use crate::rejection::Rejection;
 use crate::reservation::{Booking, Decision, NewReservation, Terms};
-use crate::rulebook::{Bound, Rulebook};
+use crate::rulebook::Bound;
+use crate::rules::Rules;
 
 /// Something that Bursar is asked to do, with the time and the seed it was admitted with.
 #[derive(Debug, Clone)]
@@ -19,11 +22,50 @@ pub enum Body {
     /// Something happened that the ledger must know.
     Post(Event),
     /// Put a merchant's money aside.
-    Reserve { key: Key, reservation: NewReservation },
+    Reserve {
+        key: Key,
+        reservation: NewReservation,
+    },
     /// Settle or release what was put aside.
-    Decide { key: Key, decision: Decision },
+    Decide {
+        key: Key,
+        decision: Decision,
+    },
+    /// Pay somebody.
+    CreatePayout {
+        key: Key,
+        payout: NewPayout,
+    },
+    CancelPayout {
+        key: Key,
+        cancellation: Cancellation,
+    },
+    /// Decide about a payout that is stuck.
+    ResolvePayout {
+        key: Key,
+        resolution: Resolution,
+    },
+    /// An effect has come back.
+    Report(Report),
+    /// A channel says something about a reference.
+    Tell(Told),
     /// Time has passed: flows may be due.
     Wake(Wake),
+}
+
+/// What became of an effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub flow: FlowId,
+    pub event: payout::Event,
+}
+
+/// What a channel says, by the reference that it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub channel: String,
+    pub reference: String,
+    pub evidence: Evidence,
 }
 
 /// Which flows to wake, at most how many.
@@ -40,11 +82,16 @@ pub type Answer = Result<Reply, Rejection>;
 pub enum Reply {
     Posted(Posted),
     Flow {
-        reply: FlowReply,
+        reply: Box<FlowReply>,
         /// It had been answered before; nothing was done again.
         is_replay: bool,
     },
     Woken(Woken),
+    /// It was taken note of; this is where the flow stands now.
+    Noted {
+        name: String,
+        status: &'static str,
+    },
 }
 
 /// The flows whose time had come, by name.
@@ -58,7 +105,7 @@ pub struct Woken {
 /// Requests that are decided together. Where batches are cut changes no answer.
 #[derive(Debug)]
 pub struct Batch<'r> {
-    rulebook: &'r Rulebook,
+    rules: &'r Rules,
     requests: Vec<Admitted<'r>>,
 }
 
@@ -69,6 +116,11 @@ pub(crate) enum Admitted<'r> {
     Revert(Revert, Admission),
     Reserve(Box<Reserve<'r>>, Admission),
     Decide(Box<Decide>, Admission),
+    CreatePayout(Box<CreatePayout<'r>>, Admission),
+    CancelPayout(Box<Cancel>, Admission),
+    ResolvePayout(Box<Resolve>, Admission),
+    Report(Box<Report>, Admission),
+    Tell(Box<Told>, Admission),
     Wake(Wake, Admission),
     Refused(Rejection),
 }
@@ -82,16 +134,36 @@ pub(crate) struct Reserve<'r> {
 }
 
 #[derive(Debug)]
+pub(crate) struct CreatePayout<'r> {
+    pub(crate) key: Key,
+    pub(crate) id: PayoutId,
+    pub(crate) terms: payout::Terms,
+    pub(crate) bound: Bound<'r>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Cancel {
+    pub(crate) key: Key,
+    pub(crate) cancellation: Cancellation,
+}
+
+#[derive(Debug)]
+pub(crate) struct Resolve {
+    pub(crate) key: Key,
+    pub(crate) resolution: Resolution,
+}
+
+#[derive(Debug)]
 pub(crate) struct Decide {
     pub(crate) key: Key,
     pub(crate) decision: Decision,
 }
 
 impl<'r> Batch<'r> {
-    pub fn new(rulebook: &'r Rulebook, requests: &[Request]) -> Self {
+    pub fn new(rules: &'r Rules, requests: &[Request]) -> Self {
         let admit =
-            |request: &Request| Admitted::new(rulebook, request).unwrap_or_else(Admitted::Refused);
-        Self { rulebook, requests: requests.iter().map(admit).collect() }
+            |request: &Request| Admitted::new(rules, request).unwrap_or_else(Admitted::Refused);
+        Self { rules, requests: requests.iter().map(admit).collect() }
     }
 
     /// Names the turn that decides exactly these requests, so that a commit of unknown outcome can be looked up. None if
@@ -103,8 +175,8 @@ impl<'r> Batch<'r> {
         Some(CommitId::new(first.now, &seed, 0))
     }
 
-    pub(crate) fn rulebook(&self) -> &'r Rulebook {
-        self.rulebook
+    pub(crate) fn rules(&self) -> &'r Rules {
+        self.rules
     }
 
     pub(crate) fn requests(&self) -> &[Admitted<'r>] {
@@ -118,6 +190,11 @@ impl<'r> Batch<'r> {
             Admitted::Post(..)
             | Admitted::Reserve(..)
             | Admitted::Decide(..)
+            | Admitted::CreatePayout(..)
+            | Admitted::CancelPayout(..)
+            | Admitted::ResolvePayout(..)
+            | Admitted::Report(..)
+            | Admitted::Tell(..)
             | Admitted::Wake(..)
             | Admitted::Refused(_) => None,
         })
@@ -125,7 +202,8 @@ impl<'r> Batch<'r> {
 }
 
 impl<'r> Admitted<'r> {
-    fn new(rulebook: &'r Rulebook, request: &Request) -> Result<Self, Rejection> {
+    fn new(rules: &'r Rules, request: &Request) -> Result<Self, Rejection> {
+        let rulebook = &rules.rulebook;
         let admission = request.admission;
         match &request.body {
             Body::Post(event) if event.name == REVERT => {
@@ -147,10 +225,35 @@ impl<'r> Admitted<'r> {
             }
             Body::Decide { key, decision } => {
                 key.check()?;
-                decision.check()?;
+                check_actor(&decision.actor)?;
+                check_note(&decision.note)?;
                 let decide = Decide { key: key.clone(), decision: decision.clone() };
                 Ok(Self::Decide(Box::new(decide), admission))
             }
+            Body::CreatePayout { key, payout } => {
+                key.check()?;
+                let terms = payout.terms(rules)?;
+                let id = PayoutId::new(admission.now, &admission.seed, 0);
+                let rule = rulebook.rule(Booking::Reserve.rule())?;
+                let bound = rule.bind(&id.to_string(), &terms.funds.variables(rule), None)?;
+                let create = CreatePayout { key: key.clone(), id, terms, bound };
+                Ok(Self::CreatePayout(Box::new(create), admission))
+            }
+            Body::CancelPayout { key, cancellation } => {
+                key.check()?;
+                check_actor(&cancellation.actor)?;
+                let cancel = Cancel { key: key.clone(), cancellation: cancellation.clone() };
+                Ok(Self::CancelPayout(Box::new(cancel), admission))
+            }
+            Body::ResolvePayout { key, resolution } => {
+                key.check()?;
+                check_actor(&resolution.actor)?;
+                check_note(&resolution.evidence)?;
+                let resolve = Resolve { key: key.clone(), resolution: resolution.clone() };
+                Ok(Self::ResolvePayout(Box::new(resolve), admission))
+            }
+            Body::Report(report) => Ok(Self::Report(Box::new(report.clone()), admission)),
+            Body::Tell(told) => Ok(Self::Tell(Box::new(told.clone()), admission)),
             Body::Wake(wake) => Ok(Self::Wake(wake.clone(), admission)),
         }
     }
@@ -161,8 +264,29 @@ impl<'r> Admitted<'r> {
             | Self::Revert(_, admission)
             | Self::Reserve(_, admission)
             | Self::Decide(_, admission)
+            | Self::CreatePayout(_, admission)
+            | Self::CancelPayout(_, admission)
+            | Self::ResolvePayout(_, admission)
+            | Self::Report(_, admission)
+            | Self::Tell(_, admission)
             | Self::Wake(_, admission) => Some(admission),
             Self::Refused(_) => None,
         }
     }
+}
+
+/// What a note may have, at most.
+const NOTE_MAX: usize = 1_000;
+
+fn check_actor(actor: &str) -> Result<(), Rejection> {
+    let length = actor.chars().take(65).count();
+    let is_named = (1..=64).contains(&length) && actor.trim() == actor;
+    if is_named && !actor.contains(char::is_control) { Ok(()) } else { Err(Rejection::BadActor) }
+}
+
+fn check_note(note: &str) -> Result<(), Rejection> {
+    if note.chars().count() > NOTE_MAX || note.contains('\0') {
+        return Err(Rejection::BadNote { most: NOTE_MAX });
+    }
+    Ok(())
 }

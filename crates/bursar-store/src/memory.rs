@@ -25,6 +25,8 @@ pub struct Memory {
     flows: BTreeMap<FlowId, Flow>,
     due: BTreeSet<(Due, FlowId)>,
     keys: BTreeMap<KeyDigest, KnownKey>,
+    /// Flows by channel and reference of their attempts.
+    attempts: BTreeMap<(String, String), FlowId>,
     commits: Vec<SavedCommit>,
     commit_ids: BTreeSet<CommitId>,
 }
@@ -99,6 +101,9 @@ impl Turn for MemoryTurn<'_> {
             let before = write.before.as_ref().and_then(Flow::due);
             before.map(|due| memory.due.remove(&(due, id)));
             memory.due.extend(write.after.due().map(|due| (due, id)));
+            for (channel, reference) in write.new_attempts() {
+                memory.attempts.insert((channel.to_owned(), reference.to_owned()), id);
+            }
             memory.flows.insert(id, write.after.clone());
         }
         for known in &commit.keys {
@@ -131,7 +136,9 @@ impl Memory {
             let due = self.due.iter().filter(|(due, _)| due.lane == claim.lane);
             due.take_while(|(due, _)| due.at <= claim.now).take(limit).map(|(_, id)| *id)
         });
-        let ids: BTreeSet<FlowId> = plan.flows.iter().copied().chain(claimed).collect();
+        let named = plan.attempts.iter().filter_map(|key| self.attempts.get(key).copied());
+        let ids: BTreeSet<FlowId> =
+            plan.flows.iter().copied().chain(named).chain(claimed).collect();
         ids.into_iter().filter_map(|id| self.flows.get(&id).cloned()).collect()
     }
 

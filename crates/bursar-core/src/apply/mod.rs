@@ -1,25 +1,30 @@
 //! The decision: a batch and the records it asked for in, a commit out. Later requests see what earlier ones did.
 
+mod payout;
 mod reservation;
+
+pub(crate) use payout::epoch_name;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
 use crate::commit::{Commit, FlowWrite};
+use crate::effect::Effect;
 use crate::feed::{AuditEntry, FeedEvent};
-use crate::flow::{Flow, is_flow_name};
+use crate::flow::{Flow, FlowState, is_flow_name};
 use crate::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
 use crate::ids::{EventId, FlowId};
 use crate::ledger::{Admission, Ledger, Revert};
 use crate::records::ReadSet;
 use crate::rejection::Rejection;
-use crate::request::{Admitted, Answer, Batch, Reply};
-use crate::rulebook::{Bound, Rulebook};
+use crate::request::{Admitted, Answer, Batch, Reply, Wake, Woken};
+use crate::rulebook::Bound;
+use crate::rules::Rules;
 
 /// Decides a batch. Nothing is read and nothing is written: the commit says what must be saved.
 pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
-    let mut draft = Draft::new(batch.rulebook(), records);
+    let mut draft = Draft::new(batch.rules(), records);
     let answers = batch
         .requests()
         .iter()
@@ -28,6 +33,11 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
             Admitted::Revert(revert, admission) => draft.revert(revert, admission),
             Admitted::Reserve(reserve, admission) => draft.reserve(reserve, admission),
             Admitted::Decide(decide, admission) => draft.decide(decide, admission),
+            Admitted::CreatePayout(create, admission) => draft.create_payout(create, admission),
+            Admitted::CancelPayout(cancel, admission) => draft.cancel_payout(cancel, admission),
+            Admitted::ResolvePayout(resolve, admission) => draft.resolve(resolve, admission),
+            Admitted::Report(report, admission) => draft.report(report, admission),
+            Admitted::Tell(told, admission) => draft.hear(told, admission),
             Admitted::Wake(wake, admission) => Ok(draft.wake(wake, admission)),
             Admitted::Refused(rejection) => Err(rejection.clone()),
         })
@@ -37,7 +47,7 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
 
 /// A commit in the making: the records as they are after the requests that were decided so far.
 struct Draft<'r> {
-    rulebook: &'r Rulebook,
+    rules: &'r Rules,
     ledger: Ledger,
     flows: BTreeMap<FlowId, Flow>,
     /// What each changed flow was when it was read.
@@ -46,14 +56,15 @@ struct Draft<'r> {
     new_keys: Vec<KnownKey>,
     events: Vec<FeedEvent>,
     audit: Vec<AuditEntry>,
+    effects: Vec<Effect>,
 }
 
 impl<'r> Draft<'r> {
-    fn new(rulebook: &'r Rulebook, mut records: ReadSet) -> Self {
+    fn new(rules: &'r Rules, mut records: ReadSet) -> Self {
         let flows = std::mem::take(&mut records.flows);
         let keys = std::mem::take(&mut records.keys);
         Self {
-            rulebook,
+            rules,
             ledger: Ledger::new(records),
             flows: flows.into_iter().map(|flow| (flow.id, flow)).collect(),
             flows_before: BTreeMap::new(),
@@ -61,16 +72,17 @@ impl<'r> Draft<'r> {
             new_keys: Vec::new(),
             events: Vec::new(),
             audit: Vec::new(),
+            effects: Vec::new(),
         }
     }
 
     fn into_commit(self, answers: Vec<Answer>) -> Commit {
-        let Self { ledger, mut flows, flows_before, new_keys, events, audit, .. } = self;
+        let Self { ledger, mut flows, flows_before, new_keys, events, audit, effects, .. } = self;
         let flows = flows_before
             .into_iter()
             .filter_map(|(id, before)| Some(FlowWrite { before, after: flows.remove(&id)? }))
             .collect();
-        Commit { flows, keys: new_keys, events, audit, ..ledger.into_commit(answers) }
+        Commit { flows, keys: new_keys, events, audit, effects, ..ledger.into_commit(answers) }
     }
 
     /// An event from outside. What belongs to a flow is booked by the flow alone, or the two would drift apart.
@@ -88,14 +100,14 @@ impl<'r> Draft<'r> {
         {
             return Err(Rejection::BelongsToFlow { name: name.clone() });
         }
-        self.ledger.revert(self.rulebook, revert, admission).map(Reply::Posted)
+        self.ledger.revert(&self.rules.rulebook, revert, admission).map(Reply::Posted)
     }
 
     /// The reply that was given under this key, if there was one.
     fn replay(&self, key: &Key, request_hash: [u8; 32]) -> Option<Answer> {
         let known = self.keys.get(&key.digest())?;
         let replayed = known.replay(key, request_hash);
-        Some(replayed.map(|reply| Reply::Flow { reply, is_replay: true }))
+        Some(replayed.map(|reply| Reply::Flow { reply: Box::new(reply), is_replay: true }))
     }
 
     /// Remembers the reply with the commit that it belongs to.
@@ -105,13 +117,19 @@ impl<'r> Draft<'r> {
             KnownKey { key: key.clone(), request_hash, flow: flow.id, reply: reply.clone() };
         self.keys.insert(key.digest(), known.clone());
         self.new_keys.push(known);
-        Reply::Flow { reply, is_replay: false }
+        Reply::Flow { reply: Box::new(reply), is_replay: false }
     }
 
     /// Tells the merchant about a flow that has changed, and puts it where later requests find it.
     fn keep(&mut self, flow: Flow, admission: &Admission) {
-        let id = flow.id;
         self.tell(&flow, admission);
+        self.put(flow, admission);
+    }
+
+    /// Puts a flow where later requests find it.
+    fn put(&mut self, flow: Flow, admission: &Admission) {
+        let id = flow.id;
+        self.ledger.touch(admission.now);
         let before = self.flows.insert(id, flow);
         self.flows_before.entry(id).or_insert(before);
     }
@@ -127,6 +145,45 @@ impl<'r> Draft<'r> {
             sequence: flow.sequence,
             time: admission.now,
             data: FlowReply::new(flow).encode(),
+        });
+    }
+
+    /// Gives every flow of the lane whose time has come the event that says so.
+    fn wake(&mut self, wake: &Wake, admission: &Admission) -> Reply {
+        let limit = usize::try_from(wake.limit).unwrap_or(usize::MAX);
+        let mut woken = Woken::default();
+        for id in self.due(&wake.lane, admission.now, limit) {
+            let Some(flow) = self.flows.get(&id).cloned() else { continue };
+            let name = flow.name();
+            let advanced = match &flow.state {
+                FlowState::Reservation(_) => {
+                    self.advance_reservation(flow, crate::reservation::Event::Due, admission)
+                }
+                FlowState::Payout(_) => {
+                    self.advance_payout(flow, &crate::payout::Event::Due, admission)
+                }
+            };
+            match advanced {
+                Ok(_) => woken.flows.push(name),
+                Err(rejection) => woken.refused.push((name, rejection)),
+            }
+        }
+        Reply::Woken(woken)
+    }
+
+    fn note(
+        &mut self,
+        (actor, action): (&str, &str),
+        flow: &Flow,
+        note: &str,
+        admission: &Admission,
+    ) {
+        self.audit.push(AuditEntry {
+            actor: actor.to_owned(),
+            action: action.to_owned(),
+            resource: flow.name(),
+            note: note.to_owned(),
+            time: admission.now,
         });
     }
 

@@ -1,12 +1,11 @@
 //! Reservations: made, decided by somebody, or over because their time has come.
 
 use super::Draft;
-use crate::feed::AuditEntry;
 use crate::flow::{Flow, FlowState};
 use crate::ids::{FlowId, ReservationId};
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
-use crate::request::{Answer, Decide, Reply, Reserve, Wake, Woken};
+use crate::request::{Answer, Decide, Reserve};
 use crate::reservation::{Booking, Event, Reservation, State, Step, step};
 
 impl Draft<'_> {
@@ -49,40 +48,22 @@ impl Draft<'_> {
             let found = flow.version;
             return Err(Rejection::StaleVersion { id: id.to_string(), expected, found });
         }
-        let flow = self.advance(flow, decision.verdict.event(), admission)?;
-        self.audit.push(AuditEntry {
-            actor: decision.actor.clone(),
-            action: decision.verdict.action().to_owned(),
-            resource: id.to_string(),
-            note: decision.note.clone(),
-            time: admission.now,
-        });
+        let flow = self.advance_reservation(flow, decision.verdict.event(), admission)?;
+        let action = decision.verdict.action();
+        self.note((&decision.actor, action), &flow, &decision.note, admission);
         Ok(self.answer(key, request_hash, &flow))
     }
 
-    /// Gives every flow of the lane whose time has come the event that says so.
-    pub(super) fn wake(&mut self, wake: &Wake, admission: &Admission) -> Reply {
-        let limit = usize::try_from(wake.limit).unwrap_or(usize::MAX);
-        let mut woken = Woken::default();
-        for id in self.due(&wake.lane, admission.now, limit) {
-            let Some(flow) = self.flows.get(&id).cloned() else { continue };
-            let name = flow.name();
-            match self.advance(flow, Event::Due, admission) {
-                Ok(_) => woken.flows.push(name),
-                Err(rejection) => woken.refused.push((name, rejection)),
-            }
-        }
-        Reply::Woken(woken)
-    }
-
     /// One step of a flow: booked, kept and told, if there is anything to do.
-    fn advance(
+    pub(super) fn advance_reservation(
         &mut self,
         flow: Flow,
         event: Event,
         admission: &Admission,
     ) -> Result<Flow, Rejection> {
-        let FlowState::Reservation(reservation) = &flow.state;
+        let FlowState::Reservation(reservation) = &flow.state else {
+            return Err(Rejection::UnknownFlow { id: flow.name() });
+        };
         let id = ReservationId::from_uuid(flow.id.uuid());
         let (state, booking) = match step(id, reservation, event, admission.now)? {
             Step::Stays => return Ok(flow),
@@ -108,7 +89,7 @@ impl Draft<'_> {
         booking: Booking,
         admission: &Admission,
     ) -> Result<(), Rejection> {
-        let rule = self.rulebook.rule(booking.rule())?;
+        let rule = self.rules.rulebook.rule(booking.rule())?;
         let variables = reservation.terms.funds.variables(rule);
         let bound = rule.bind(&id.to_string(), &variables, None)?;
         self.ledger.post_bound(&bound, admission)?;

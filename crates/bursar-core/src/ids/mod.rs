@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use uuid::{Builder, Uuid};
 
@@ -103,6 +104,19 @@ macro_rules! id {
             }
         }
 
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
         impl FromStr for $name {
             type Err = IdError;
 
@@ -134,6 +148,8 @@ id!(
 
 id!(ReservationId, "rs", "a reservation id");
 
+id!(PayoutId, "po", "a payout id");
+
 id!(
     /// Something that was told to the outside.
     EventId, "evt", "an event id"
@@ -141,6 +157,12 @@ id!(
 
 impl From<ReservationId> for FlowId {
     fn from(id: ReservationId) -> Self {
+        Self::from_uuid(id.uuid())
+    }
+}
+
+impl From<PayoutId> for FlowId {
+    fn from(id: PayoutId) -> Self {
         Self::from_uuid(id.uuid())
     }
 }

@@ -115,6 +115,8 @@ pub struct Ledger {
     transactions: Vec<Transaction>,
     by_id: BTreeMap<TransactionId, usize>,
     holds: BTreeMap<HoldKey, Hold>,
+    /// Whether there is anything to save.
+    is_touched: bool,
     /// What each changed hold was when it was read.
     holds_before: BTreeMap<HoldKey, Option<Hold>>,
 }
@@ -167,7 +169,7 @@ impl Ledger {
             })
             .collect();
         Commit {
-            time: if transactions.is_empty() { None } else { time },
+            time: if self.is_touched { time } else { None },
             transactions,
             accounts,
             holds,
@@ -175,8 +177,15 @@ impl Ledger {
             keys: Vec::new(),
             events: Vec::new(),
             audit: Vec::new(),
+            effects: Vec::new(),
             answers,
         }
+    }
+
+    /// Something changed at this time, in the ledger or in a flow beside it.
+    pub(crate) fn touch(&mut self, now: Timestamp) {
+        self.time = Some(self.next_time(now));
+        self.is_touched = true;
     }
 
     /// Zero for an account that was never used.

@@ -219,7 +219,7 @@ impl Ledger {
             request_hash: transaction.request_hash,
         };
         self.references.insert((Name::clone(&known.event), known.reference.clone()), known);
-        self.time = Some(transaction.inserted_at);
+        self.touch(transaction.inserted_at);
         self.transactions.push(transaction);
         id
     }

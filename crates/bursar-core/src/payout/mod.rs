@@ -22,11 +22,15 @@
 
 mod decide;
 mod event;
+mod request;
 mod state;
 mod step;
 #[cfg(test)]
 mod tests;
 
 pub use event::{Answer, Decision, Event, Outcome, Ruling};
-pub use state::{Payout, Proposal, State, StuckReason, Terms, Wait};
+pub use request::{Cancellation, NewPayout, Resolution, View};
+pub use state::{
+    Beneficiary, LANE, Payout, Proposal, State, StuckReason, Terms, Wait, submit_lane,
+};
 pub use step::{Booking, Context, Effect, Step, step};

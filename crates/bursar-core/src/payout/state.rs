@@ -4,10 +4,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{Attempt, Knowledge};
+use crate::flow::Due;
+use crate::funds::Funds;
 use crate::ids::TransactionId;
-use crate::money::Money;
+use crate::rejection::Rejection;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Payout {
     pub terms: Terms,
     /// The latest is last. There is always one: its reference is fixed before anything is sent.
@@ -22,16 +25,48 @@ pub struct Payout {
 }
 
 /// What was agreed when it was made; the quote is frozen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Terms {
-    pub merchant: String,
+    pub funds: Funds,
     pub channel: String,
-    pub bank: String,
-    pub beneficiary: String,
-    pub amount: Money,
-    pub fee: Money,
-    pub vat: Money,
+    pub beneficiary: Beneficiary,
     pub scheduled_at: Option<Timestamp>,
+}
+
+/// Who gets the money, as the channel needs to know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beneficiary {
+    pub name: String,
+    /// A bank account, or else the number of a telephone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub msisdn: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bank: Option<String>,
+}
+
+impl Beneficiary {
+    pub(crate) fn check(&self) -> Result<(), Rejection> {
+        let is_good = |text: &String| {
+            let length = text.chars().take(129).count();
+            (1..=128).contains(&length) && !text.contains(char::is_control)
+        };
+        let is_digits = |text: &String| text.bytes().all(|byte| byte.is_ascii_digit());
+        let has_one = self.account.is_some() != self.msisdn.is_some();
+        let texts =
+            [Some(&self.name), self.account.as_ref(), self.msisdn.as_ref(), self.bank.as_ref()];
+        let is_number = self
+            .msisdn
+            .as_ref()
+            .is_none_or(|msisdn| (6..=15).contains(&msisdn.len()) && is_digits(msisdn));
+        if has_one && is_number && texts.into_iter().flatten().all(is_good) {
+            return Ok(());
+        }
+        Err(Rejection::BadBeneficiary)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +111,16 @@ pub struct Proposal {
     pub actor: String,
 }
 
+impl StuckReason {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ambiguous => "ambiguous",
+            Self::Pending => "pending_too_long",
+            Self::Conflict => "conflict",
+        }
+    }
+}
+
 impl State {
     pub const fn status(&self) -> &'static str {
         match self {
@@ -90,6 +135,40 @@ impl State {
             Self::Cancelled => "CANCELLED",
             Self::Returned => "RETURNED",
             Self::LateSuccess => "LATE_SUCCESS",
+        }
+    }
+
+    /// The event that tells the merchant about it.
+    pub const fn event(&self) -> &'static str {
+        match self {
+            Self::Scheduled { .. } => "payout.scheduled",
+            Self::Ready { .. } => "payout.ready",
+            Self::Submitting { .. } => "payout.submitting",
+            Self::Unconfirmed { .. } => "payout.unconfirmed",
+            Self::Processing { .. } => "payout.processing",
+            Self::Stuck { .. } => "payout.stuck",
+            Self::Success => "payout.success",
+            Self::Failed { .. } => "payout.failed",
+            Self::Cancelled => "payout.cancelled",
+            Self::Returned => "payout.returned",
+            Self::LateSuccess => "payout.late_success",
+        }
+    }
+
+    /// Why it failed, or why somebody must look.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Failed { reason } => Some(reason),
+            Self::Stuck { reason, .. } => Some(reason.name()),
+            Self::Scheduled { .. }
+            | Self::Ready { .. }
+            | Self::Submitting { .. }
+            | Self::Unconfirmed { .. }
+            | Self::Processing { .. }
+            | Self::Success
+            | Self::Cancelled
+            | Self::Returned
+            | Self::LateSuccess => None,
         }
     }
 
@@ -126,7 +205,33 @@ pub(super) enum Known {
     Conflict,
 }
 
+/// Where payouts wait for anything but their turn to be sent.
+pub const LANE: &str = "payout";
+
+/// Where the payouts of a channel wait for their turn to be sent: whoever wakes them must have a free hand.
+pub fn submit_lane(channel: &str) -> String {
+    format!("submit:{channel}")
+}
+
 impl Payout {
+    pub fn due(&self) -> Option<Due> {
+        let at = self.state.due()?;
+        let lane = match self.state {
+            State::Ready { .. } => submit_lane(&self.terms.channel),
+            State::Scheduled { .. }
+            | State::Submitting { .. }
+            | State::Unconfirmed { .. }
+            | State::Processing { .. }
+            | State::Stuck { .. }
+            | State::Success
+            | State::Failed { .. }
+            | State::Cancelled
+            | State::Returned
+            | State::LateSuccess => LANE.to_owned(),
+        };
+        Some(Due { lane, at })
+    }
+
     pub fn latest(&self) -> Option<&Attempt> {
         self.attempts.last()
     }

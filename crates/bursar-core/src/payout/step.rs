@@ -39,6 +39,19 @@ pub enum Booking {
     Return,
 }
 
+impl Booking {
+    /// The event whose rule moves the money; none takes a transaction back.
+    pub const fn rule(self) -> Option<&'static str> {
+        match self {
+            Self::Reserve => Some("PAYOUT_RESERVE"),
+            Self::Settle => Some("PAYOUT_SETTLE"),
+            Self::Release => Some("PAYOUT_RELEASE"),
+            Self::Return => Some("PAYOUT_RETURN"),
+            Self::TakeBackRelease => None,
+        }
+    }
+}
+
 /// What goes to the channel once the step is saved. Too late after the lease: then it must not be done at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {

@@ -91,21 +91,7 @@ pub struct Decision {
     pub note: String,
 }
 
-/// What a note may have, at most.
-const NOTE_MAX: usize = 1_000;
-
 impl Decision {
-    pub(crate) fn check(&self) -> Result<(), Rejection> {
-        let actor = self.actor.trim();
-        if actor.is_empty() || actor.chars().count() > 64 || actor.contains(char::is_control) {
-            return Err(Rejection::BadActor);
-        }
-        if self.note.chars().count() > NOTE_MAX || self.note.contains('\0') {
-            return Err(Rejection::BadNote { most: NOTE_MAX });
-        }
-        Ok(())
-    }
-
     pub(crate) fn request_hash(&self) -> [u8; 32] {
         let version = self.expected_version.map_or(String::new(), |version| version.to_string());
         let mut hash = RequestHash::new(self.verdict.action(), &self.id.to_string(), None);

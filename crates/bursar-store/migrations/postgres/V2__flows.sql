@@ -30,6 +30,14 @@ CREATE TABLE keys (
     reply TEXT NOT NULL
 );
 
+-- Which flow a channel speaks about when it names a reference.
+CREATE TABLE attempts (
+    channel TEXT NOT NULL,
+    reference TEXT NOT NULL,
+    flow UUID NOT NULL,
+    PRIMARY KEY (channel, reference)
+);
+
 CREATE TABLE events (
     commit_id UUID NOT NULL,
     n BIGINT NOT NULL,

@@ -30,6 +30,14 @@ CREATE TABLE keys (
     reply TEXT NOT NULL
 ) STRICT;
 
+-- Which flow a channel speaks about when it names a reference.
+CREATE TABLE attempts (
+    channel TEXT NOT NULL,
+    reference TEXT NOT NULL,
+    flow BLOB NOT NULL,
+    PRIMARY KEY (channel, reference)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE events (
     commit_id BLOB NOT NULL,
     n INTEGER NOT NULL,

@@ -27,8 +27,21 @@ pub(super) async fn load(
     plan: &ReadPlan,
     records: &mut ReadSet,
 ) -> Result<(), StoreError> {
-    if !plan.flows.is_empty() {
-        let ids: Vec<Uuid> = plan.flows.iter().map(|id| id.uuid()).collect();
+    let mut named = plan.flows.clone();
+    if !plan.attempts.is_empty() {
+        let (channels, references): (Vec<&str>, Vec<&str>) = plan
+            .attempts
+            .iter()
+            .map(|(channel, reference)| (channel.as_str(), reference.as_str()))
+            .unzip();
+        let sql = "SELECT flow FROM attempts
+                   JOIN unnest($1::text[], $2::text[]) AS k (channel, reference) USING (channel, reference)";
+        for row in &query(client, sql, &[&channels, &references]).await? {
+            named.insert(FlowId::from_uuid(get(row, 0)?));
+        }
+    }
+    if !named.is_empty() {
+        let ids: Vec<Uuid> = named.iter().map(|id| id.uuid()).collect();
         let sql = format!("{FLOWS} WHERE f.id = ANY($1) ORDER BY f.id FOR UPDATE");
         for row in &query(client, &sql, &[&ids]).await? {
             records.flows.push(flow(row)?);
@@ -36,7 +49,7 @@ pub(super) async fn load(
     }
     for claim in &plan.due {
         let claimed = claimed(client, claim).await?;
-        records.flows.extend(claimed.into_iter().filter(|flow| !plan.flows.contains(&flow.id)));
+        records.flows.extend(claimed.into_iter().filter(|flow| !named.contains(&flow.id)));
     }
     if !plan.keys.is_empty() {
         let digests: Vec<&[u8]> = plan.keys.iter().map(<[u8; 16]>::as_slice).collect();
@@ -110,6 +123,7 @@ pub(super) async fn save(client: &Transaction<'_>, commit: &Commit) -> Result<()
         commit.flows.iter().partition(|change| change.before.is_some());
     insert_flows(client, &new).await?;
     update_flows(client, &known).await?;
+    save_attempts(client, &commit.flows).await?;
     let mut gone = DueRows::default();
     let mut come = DueRows::default();
     for change in &commit.flows {
@@ -125,6 +139,22 @@ pub(super) async fn save(client: &Transaction<'_>, commit: &Commit) -> Result<()
     write(client, sql, &[&gone.lanes, &gone.times, &gone.flows], gone.flows.len()).await?;
     let sql = "INSERT INTO due (lane, due_at, flow) SELECT * FROM unnest($1::text[], $2::bigint[], $3::uuid[])";
     write(client, sql, &[&come.lanes, &come.times, &come.flows], come.flows.len()).await
+}
+
+async fn save_attempts(client: &Transaction<'_>, changes: &[FlowWrite]) -> Result<(), StoreError> {
+    let rows: Vec<(&str, &str, Uuid)> = changes
+        .iter()
+        .flat_map(|change| {
+            let new = change.new_attempts();
+            new.map(|(channel, reference)| (channel, reference, change.after.id.uuid()))
+        })
+        .collect();
+    let channels: Vec<&str> = rows.iter().map(|(channel, ..)| *channel).collect();
+    let references: Vec<&str> = rows.iter().map(|(_, reference, _)| *reference).collect();
+    let flows: Vec<Uuid> = rows.iter().map(|(.., flow)| *flow).collect();
+    let sql = "INSERT INTO attempts (channel, reference, flow)
+               SELECT * FROM unnest($1::text[], $2::text[], $3::uuid[])";
+    write(client, sql, &[&channels, &references, &flows], rows.len()).await
 }
 
 /// Columns of the rows that go or come.

@@ -24,15 +24,16 @@ pub(super) fn load(
     plan: &ReadPlan,
     records: &mut ReadSet,
 ) -> Result<(), StoreError> {
-    for id in &plan.flows {
-        records.flows.extend(find(connection, *id)?);
+    let mut ids = plan.flows.clone();
+    let sql = "SELECT flow FROM attempts WHERE channel = ?1 AND reference = ?2";
+    for (channel, reference) in &plan.attempts {
+        ids.extend(one(connection, sql, [channel, reference], |row| flow_id(row, 0))?);
     }
     for claim in &plan.due {
-        for id in claimed(connection, claim)? {
-            if !plan.flows.contains(&id) {
-                records.flows.extend(find(connection, id)?);
-            }
-        }
+        ids.extend(claimed(connection, claim)?);
+    }
+    for id in ids {
+        records.flows.extend(find(connection, id)?);
     }
     for digest in &plan.keys {
         records.keys.extend(known_key(connection, digest)?);
@@ -103,6 +104,11 @@ fn flow_id(row: &Row<'_>, column: usize) -> Result<FlowId, StoreError> {
 pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), StoreError> {
     for change in &commit.flows {
         save_flow(connection, change)?;
+        let id = change.after.id.uuid();
+        let sql = "INSERT INTO attempts (channel, reference, flow) VALUES (?1, ?2, ?3)";
+        for (channel, reference) in change.new_attempts() {
+            write(connection, sql, params![channel, reference, id.as_bytes().as_slice()])?;
+        }
         let before = change.before.as_ref().and_then(Flow::due);
         let after = change.after.due();
         if before != after {

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use bursar_core::ledger::Posted;
 use bursar_core::request::{Answer, Reply};
-use bursar_core::rulebook::Rulebook;
+use bursar_core::rules::Rules;
 use bursar_core::verify::Verifier;
 use bursar_store::{Memory, Sqlite};
 use proptest::prelude::*;
 
 use crate::scratch::Scratch;
-use crate::workload::{Books, run, steps};
+use crate::workload::{Books, rules, run, steps};
 
-fn verify(rulebook: &Rulebook, books: &Books) -> Vec<String> {
-    let mut verifier = Verifier::new(rulebook, &books.accounts);
+fn verify(rules: &Rules, books: &Books) -> Vec<String> {
+    let mut verifier = Verifier::new(&rules.rulebook, &books.accounts);
     for commit in &books.history {
         verifier.add(commit);
     }
@@ -28,21 +28,21 @@ proptest! {
 
     #[test]
     fn sqlite_answers_as_memory_does(steps in steps(), batches in prop::collection::vec(1..20_usize, 1..5)) {
-        let rulebook = Rulebook::bundled().unwrap();
+        let rules = rules();
         let scratch = Scratch::new();
-        let expected = run(&mut Memory::default(), &rulebook, &steps, &batches);
-        let found = run(&mut Sqlite::open(scratch.path()).unwrap(), &rulebook, &steps, &batches);
+        let expected = run(&mut Memory::default(), &rules, &steps, &batches);
+        let found = run(&mut Sqlite::open(scratch.path()).unwrap(), &rules, &steps, &batches);
         prop_assert_eq!(&found, &expected);
-        prop_assert_eq!(verify(&rulebook, &found), Vec::<String>::new());
+        prop_assert_eq!(verify(&rules, &found), Vec::<String>::new());
     }
 
     /// A batch is an optimisation and nothing else. (Reverts name transactions of earlier batches, so they are cut with them.)
     #[test]
     fn where_batches_are_cut_changes_no_answer(steps in steps(), batches in prop::collection::vec(1..20_usize, 1..5)) {
-        let rulebook = Rulebook::bundled().unwrap();
+        let rules = rules();
         let steps: Vec<_> = steps.into_iter().filter(|step| !step.is_revert()).collect();
-        let one_by_one = run(&mut Memory::default(), &rulebook, &steps, &[1]);
-        let cut = run(&mut Memory::default(), &rulebook, &steps, &batches);
+        let one_by_one = run(&mut Memory::default(), &rules, &steps, &[1]);
+        let cut = run(&mut Memory::default(), &rules, &steps, &batches);
         prop_assert_eq!(&cut.answers, &one_by_one.answers);
         prop_assert_eq!(&cut.accounts, &one_by_one.accounts);
         prop_assert_eq!(&cut.holds, &one_by_one.holds);
@@ -59,12 +59,12 @@ fn the_workload_does_everything_that_can_be_done() {
     use proptest::strategy::ValueTree as _;
     use proptest::test_runner::TestRunner;
 
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     let mut runner = TestRunner::deterministic();
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for _ in 0..80 {
         let steps = steps().new_tree(&mut runner).unwrap().current();
-        let books = run(&mut Memory::default(), &rulebook, &steps, &[4]);
+        let books = run(&mut Memory::default(), &rules, &steps, &[4]);
         let answers = books.answers.iter().flat_map(kinds);
         let transactions = books.history.iter().flat_map(|commit| &commit.transactions);
         let posted = transactions.map(|transaction| transaction.event.to_string());
@@ -116,6 +116,7 @@ fn kinds(answer: &Answer) -> Vec<String> {
         Ok(Reply::Posted(Posted::Replayed(_))) => vec!["posted before".to_owned()],
         Ok(Reply::Flow { is_replay: false, .. }) => vec!["flow changed".to_owned()],
         Ok(Reply::Flow { is_replay: true, .. }) => vec!["flow answered before".to_owned()],
+        Ok(Reply::Noted { .. }) => vec!["noted".to_owned()],
         Ok(Reply::Woken(woken)) => vec!["woken".to_owned(); woken.flows.len()],
         Err(rejection) => vec![format!("refused: {}", rejection.code())],
     }

@@ -11,8 +11,10 @@
 
 mod cluster;
 mod conformance;
-mod flows;
+mod desk;
+mod payouts;
 mod postgres;
+mod reservations;
 mod scratch;
 mod sqlite;
 mod unknown;

@@ -5,26 +5,26 @@ use std::collections::BTreeMap;
 
 use bursar_core::ledger::Posted;
 use bursar_core::request::{Answer, Batch, Reply, Request};
-use bursar_core::rulebook::Rulebook;
+use bursar_core::rules::Rules;
 use bursar_core::verify::Verifier;
 use bursar_store::{Memory, Postgres, Query as _, StoreError, turn};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
 use crate::cluster::Cluster;
-use crate::workload::{block_on, concurrently, payin, post, run, steps};
+use crate::workload::{block_on, concurrently, payin, post, rules, run, steps};
 
 #[test]
 fn postgres_answers_as_memory_does() {
     let cluster = Cluster::start();
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     let mut runner = TestRunner::deterministic();
     for number in 0..12 {
         let steps = steps().new_tree(&mut runner).unwrap().current();
-        let expected = run(&mut Memory::default(), &rulebook, &steps, &[1 + number]);
+        let expected = run(&mut Memory::default(), &rules, &steps, &[1 + number]);
         let url = cluster.new_database(&format!("books{number}"));
         let mut store = block_on(Postgres::open(&url)).unwrap();
-        assert_eq!(run(&mut store, &rulebook, &steps, &[1 + number]), expected);
+        assert_eq!(run(&mut store, &rules, &steps, &[1 + number]), expected);
     }
 }
 
@@ -33,12 +33,12 @@ fn postgres_answers_as_memory_does() {
 #[test]
 fn four_writers_on_one_hot_account_lose_nothing() {
     let cluster = Cluster::start();
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     block_on(async {
         drop(Postgres::open(&cluster.url()).await.unwrap());
         let running = Cell::new(4);
         let writers =
-            concurrently((0..4).map(|writer| writes(cluster.url(), &rulebook, writer, &running)));
+            concurrently((0..4).map(|writer| writes(cluster.url(), &rules, writer, &running)));
         let (posted, followed) = tokio::join!(writers, follow(cluster.url(), &running));
         let posted: u32 = posted.iter().sum();
         assert_eq!(posted, 100_000);
@@ -47,7 +47,7 @@ fn four_writers_on_one_hot_account_lose_nothing() {
         let (_, bank) =
             accounts.iter().find(|(address, _)| &**address == "assets:bank:b1:PKR").unwrap();
         assert_eq!(bank.balance.minor(), i64::from(posted) * 10_000);
-        let mut verifier = Verifier::new(&rulebook, &accounts);
+        let mut verifier = Verifier::new(&rules.rulebook, &accounts);
         let history = store.history(0, 1_000).await.unwrap();
         assert_eq!(followed, history.iter().map(|commit| commit.hash).collect::<Vec<_>>());
         for commit in &history {
@@ -66,10 +66,10 @@ fn four_writers_on_one_hot_account_lose_nothing() {
 #[test]
 fn four_writers_about_one_merchant_contradict_each_other_in_vain() {
     let cluster = Cluster::start();
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     block_on(async {
         drop(Postgres::open(&cluster.url()).await.unwrap());
-        let writers = (0..4).map(|writer| tell_story(cluster.url(), &rulebook, writer));
+        let writers = (0..4).map(|writer| tell_story(cluster.url(), &rules, writer));
         let mut posted: BTreeMap<String, u32> = BTreeMap::new();
         for (event, answer) in concurrently(writers).await.into_iter().flatten() {
             let count = posted.entry(event.clone()).or_default();
@@ -99,7 +99,7 @@ fn four_writers_about_one_merchant_contradict_each_other_in_vain() {
         {
             assert!(!account.balance.is_negative(), "{address} {}", account.balance);
         }
-        let mut verifier = Verifier::new(&rulebook, &accounts);
+        let mut verifier = Verifier::new(&rules.rulebook, &accounts);
         for commit in store.history(0, 10_000).await.unwrap() {
             verifier.add(&commit);
         }
@@ -112,13 +112,13 @@ fn four_writers_about_one_merchant_contradict_each_other_in_vain() {
 #[test]
 fn a_server_that_went_away_is_found_again() {
     let cluster = Cluster::start();
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     block_on(async {
         let mut store = Postgres::open(&cluster.url()).await.unwrap();
-        let batch = Batch::new(&rulebook, &[payin(0, 0)]);
+        let batch = Batch::new(&rules, &[payin(0, 0)]);
         turn(&mut store, &batch).await.unwrap();
         cluster.crash();
-        let next = Batch::new(&rulebook, &[payin(0, 1)]);
+        let next = Batch::new(&rules, &[payin(0, 1)]);
         assert!(matches!(
             turn(&mut store, &next).await,
             Err(StoreError::Unavailable(_) | StoreError::Unknown(_))
@@ -143,7 +143,7 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 /// Payouts of 10.00 from a merchant with 250.00: 40 that all writers know of, and 40 of each writer's own.
-async fn tell_story(url: String, rulebook: &Rulebook, writer: u32) -> Vec<(String, Answer)> {
+async fn tell_story(url: String, rules: &Rules, writer: u32) -> Vec<(String, Answer)> {
     let mut store = Postgres::open(&url).await.unwrap();
     let mut answers = Vec::new();
     let mut number = writer * 1_000_000;
@@ -152,10 +152,10 @@ async fn tell_story(url: String, rulebook: &Rulebook, writer: u32) -> Vec<(Strin
             .iter()
             .map(|(event, reference)| {
                 number += 1;
-                post(rulebook, event, reference, number)
+                post(rules, event, reference, number)
             })
             .collect();
-        let commit = turn(&mut store, &Batch::new(rulebook, &requests)).await.unwrap();
+        let commit = turn(&mut store, &Batch::new(rules, &requests)).await.unwrap();
         let named = events.iter().map(|(event, reference)| format!("{event} {reference}"));
         answers.extend(named.zip(commit.answers));
     };
@@ -202,13 +202,13 @@ async fn follow(url: String, running: &Cell<u32>) -> Vec<[u8; 32]> {
 }
 
 /// 50 batches of 500 pay-ins; returns how many were posted.
-async fn writes(url: String, rulebook: &Rulebook, writer: u32, running: &Cell<u32>) -> u32 {
+async fn writes(url: String, rules: &Rules, writer: u32, running: &Cell<u32>) -> u32 {
     let mut store = Postgres::open(&url).await.unwrap();
     let mut posted = 0;
     for batch in 0..50 {
         let requests: Vec<Request> =
             (0..500).map(|number| payin(writer, batch * 500 + number)).collect();
-        let commit = turn(&mut store, &Batch::new(rulebook, &requests)).await.unwrap();
+        let commit = turn(&mut store, &Batch::new(rules, &requests)).await.unwrap();
         posted +=
             u32::try_from(commit.answers.iter().filter(|answer| answer.is_ok()).count()).unwrap();
     }

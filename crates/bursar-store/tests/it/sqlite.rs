@@ -1,12 +1,11 @@
 //! The file: what survives, what is locked, and what is not believed.
 
-use bursar_core::rulebook::Rulebook;
 use bursar_store::{Query as _, Sqlite, StoreError};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
 use crate::scratch::Scratch;
-use crate::workload::{Step, block_on, run, steps};
+use crate::workload::{Step, block_on, rules, run, steps};
 
 fn some_steps() -> Vec<Step> {
     let mut runner = TestRunner::deterministic();
@@ -17,8 +16,8 @@ fn some_steps() -> Vec<Step> {
 #[test]
 fn the_books_survive_the_process() {
     let scratch = Scratch::new();
-    let rulebook = Rulebook::bundled().unwrap();
-    let before = run(&mut Sqlite::open(scratch.path()).unwrap(), &rulebook, &some_steps(), &[3]);
+    let rules = rules();
+    let before = run(&mut Sqlite::open(scratch.path()).unwrap(), &rules, &some_steps(), &[3]);
     let mut again = Sqlite::open(scratch.path()).unwrap();
     block_on(async {
         assert_eq!(again.accounts().await.unwrap(), before.accounts);

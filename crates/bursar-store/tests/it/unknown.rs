@@ -6,10 +6,9 @@ use bursar_core::ledger::Posted;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
 use bursar_core::request::{Batch, Reply};
-use bursar_core::rulebook::Rulebook;
 use bursar_store::{Memory, MemoryTurn, Query as _, Store, StoreError, Turn, turn};
 
-use crate::workload::{block_on, payin};
+use crate::workload::{block_on, payin, rules};
 
 /// A memory store whose first commit loses its answer.
 struct Flaky {
@@ -68,10 +67,10 @@ impl Turn for FlakyTurn<'_> {
 
 /// What the turn says, and how many transactions there are afterwards.
 fn post_with(fault: Fault) -> (Result<Commit, StoreError>, u64) {
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     let mut store = Flaky { memory: Memory::default(), fault: Some(fault) };
     block_on(async {
-        let result = turn(&mut store, &Batch::new(&rulebook, &[payin(0, 0)])).await;
+        let result = turn(&mut store, &Batch::new(&rules, &[payin(0, 0)])).await;
         (result, store.memory.end().await.unwrap().transactions)
     })
 }
@@ -102,10 +101,10 @@ fn a_commit_that_cannot_be_looked_up_stays_unknown() {
 
 #[test]
 fn a_commit_is_named_by_all_its_requests() {
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     let id = |numbers: &[u32]| {
         let requests: Vec<_> = numbers.iter().map(|number| payin(0, *number)).collect();
-        Batch::new(&rulebook, &requests).commit_id().unwrap()
+        Batch::new(&rules, &requests).commit_id().unwrap()
     };
     assert_eq!(id(&[1, 2]), id(&[1, 2]));
     assert_ne!(id(&[1, 2]), id(&[1, 3]));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use bursar_core::channel::{Channel, Clocks};
 use bursar_core::commit::{Commit, SavedCommit};
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
@@ -10,12 +11,14 @@ use bursar_core::idempotency::Key;
 use bursar_core::ids::{FlowId, ReservationId, Seed};
 use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted};
 use bursar_core::numscript::Name;
+use bursar_core::pricing::Tariff;
 use bursar_core::request::{Answer, Batch, Body, Reply, Request, Wake};
 use bursar_core::reservation::{Decision, LANE, NewReservation, Verdict};
 use bursar_core::rulebook::Rulebook;
+use bursar_core::rules::Rules;
 use bursar_core::verify::End;
 use bursar_store::{Query, Store, turn};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use tokio::runtime::{Builder, Runtime};
 
@@ -82,6 +85,26 @@ pub(crate) struct Books {
     pub(crate) end: End,
 }
 
+/// The bundled rulebook, and a channel to pay through.
+pub(crate) fn rules() -> Rules {
+    let pkr = "PKR".parse().unwrap();
+    let channel = Channel {
+        name: "wallet".to_owned(),
+        currencies: [pkr].into(),
+        bank: "b1".to_owned(),
+        submit_is_idempotent: false,
+        not_found_is_final: false,
+        visibility_window: SignedDuration::from_secs(30),
+        concurrency: 64,
+        clocks: Clocks::of("mobile_wallet"),
+    };
+    Rules {
+        channels: [(channel.name.clone(), channel)].into(),
+        payout_tariffs: [(pkr, Tariff::new("0.50", 0, 1_000, pkr).unwrap())].into(),
+        ..Rules::from(Rulebook::bundled().unwrap())
+    }
+}
+
 /// One runtime for the whole test: a connection lives in the runtime that it was made in.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
@@ -114,7 +137,7 @@ pub(crate) async fn concurrently<T>(
 /// Runs the steps in batches of these sizes, again and again.
 pub(crate) fn run(
     store: &mut (impl Store + Query),
-    rulebook: &Rulebook,
+    rules: &Rules,
     steps: &[Step],
     batches: &[usize],
 ) -> Books {
@@ -132,10 +155,10 @@ pub(crate) fn run(
                 .iter()
                 .map(|step| {
                     admitted += 1;
-                    request(step, rulebook, admitted, &mut past)
+                    request(step, rules, admitted, &mut past)
                 })
                 .collect();
-            let commit: Commit = turn(store, &Batch::new(rulebook, &requests)).await.unwrap();
+            let commit: Commit = turn(store, &Batch::new(rules, &requests)).await.unwrap();
             for answer in &commit.answers {
                 if let Ok(Reply::Posted(Posted::New(id))) = answer {
                     past.posted.push(id.to_string());
@@ -176,13 +199,13 @@ struct Past {
     reserved: Vec<ReservationId>,
 }
 
-fn request(step: &Step, rulebook: &Rulebook, admitted: u32, past: &mut Past) -> Request {
+fn request(step: &Step, rules: &Rules, admitted: u32, past: &mut Past) -> Request {
     let now = Timestamp::from_second(START + i64::from(admitted)).unwrap();
     let admission = Admission::new(now, Seed::from(u64::from(admitted)));
     let name = KINDS[step.kind];
     let body = match name {
         "reserve" | "settle" | "release" | "wake" => flow_body(name, step, &admission, past),
-        _ => Body::Post(event(name, step, rulebook, &past.posted)),
+        _ => Body::Post(event(name, step, rules, &past.posted)),
     };
     Request { admission, body }
 }
@@ -223,14 +246,14 @@ fn flow_body(name: &str, step: &Step, admission: &Admission, past: &mut Past) ->
     }
 }
 
-fn event(name: &str, step: &Step, rulebook: &Rulebook, posted: &[String]) -> Event {
+fn event(name: &str, step: &Step, rules: &Rules, posted: &[String]) -> Event {
     let mut reference = format!("r{}", step.reference);
     let mut variables = BTreeMap::new();
     if name == "REVERT" {
         // Only what an earlier batch has posted is known by its id.
         let index = usize::from(step.reference) % posted.len().max(1);
         reference = posted.get(index).cloned().unwrap_or(reference);
-    } else if let Ok(rule) = rulebook.rule(name) {
+    } else if let Ok(rule) = rules.rulebook.rule(name) {
         for variable in rule.variables() {
             let value = match variable.as_str() {
                 "merchantId" => format!("m{}", step.merchant),
@@ -271,7 +294,7 @@ pub(crate) fn payin(writer: u32, number: u32) -> Request {
 }
 
 /// An event about one merchant: a payout of 10.00, a pay-in of 1.00, a start of 250.00.
-pub(crate) fn post(rulebook: &Rulebook, name: &str, reference: &str, number: u32) -> Request {
+pub(crate) fn post(rules: &Rules, name: &str, reference: &str, number: u32) -> Request {
     let amount = if name == "ADJUSTMENT_CREDIT" { "250" } else { "10" };
     let value = |variable: &str| match variable {
         "merchantId" => "m1",
@@ -281,7 +304,7 @@ pub(crate) fn post(rulebook: &Rulebook, name: &str, reference: &str, number: u32
         "gross" => "1",
         _ => amount,
     };
-    let variables = rulebook.rule(name).unwrap().variables().iter();
+    let variables = rules.rulebook.rule(name).unwrap().variables().iter();
     let variables =
         variables.map(|variable| (variable.clone(), value(variable).to_owned())).collect();
     let (name, reference) = (name.to_owned(), reference.to_owned());

@@ -9,6 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::*;
 use crate::attempt::{Attempt, Evidence, Source, Verdict};
 use crate::channel::{Channel, Clocks};
+use crate::flow::FlowState;
+use crate::funds::Funds;
 use crate::ids::Seed;
 use crate::money::Money;
 
@@ -41,13 +43,20 @@ fn payout(state: State, tries: u32) -> Payout {
     attempt.sent_at = (tries > 0).then(|| at(0));
     Payout {
         terms: Terms {
-            merchant: "m1".to_owned(),
+            funds: Funds {
+                merchant: "m1".to_owned(),
+                bank: "b1".to_owned(),
+                amount: money(150_000),
+                fee: money(1_500),
+                vat: money(240),
+            },
             channel: "mobile_wallet".to_owned(),
-            bank: "b1".to_owned(),
-            beneficiary: "bn_1".to_owned(),
-            amount: money(150_000),
-            fee: money(1_500),
-            vat: money(240),
+            beneficiary: Beneficiary {
+                name: "A. Khan".to_owned(),
+                account: None,
+                msisdn: Some("923001234567".to_owned()),
+                bank: None,
+            },
             scheduled_at: None,
         },
         attempts: vec![attempt],
@@ -209,4 +218,15 @@ fn only_what_is_not_final_is_due() {
     for payout in states() {
         assert_eq!(payout.state.due().is_none(), payout.state.is_final());
     }
+}
+
+#[test]
+fn every_stored_payout_reads_back() {
+    let mut texts = Vec::new();
+    for payout in states() {
+        let stored = FlowState::Payout(Box::new(payout));
+        assert_eq!(FlowState::decode("payout", &stored.encode()).unwrap(), stored);
+        texts.push(stored.encode());
+    }
+    insta::assert_snapshot!(texts.join("\n"));
 }

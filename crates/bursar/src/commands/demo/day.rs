@@ -5,7 +5,7 @@ use std::path::Path;
 use bursar_core::ids::ReservationId;
 use bursar_core::money::{Money, MoneyError};
 use bursar_core::reservation::Verdict;
-use bursar_core::rulebook::Rulebook;
+use bursar_core::rules::Rules;
 use indicatif::ProgressBar;
 use jiff::{SignedDuration, Timestamp};
 
@@ -33,7 +33,7 @@ struct Payout {
 
 impl<'r> Day<'r> {
     pub(super) fn new(
-        rulebook: &'r Rulebook,
+        rules: &'r Rules,
         directory: &Path,
         markets: Vec<Market>,
         bank_id: &str,
@@ -41,7 +41,7 @@ impl<'r> Day<'r> {
     ) -> Result<Self, Failure> {
         // Any day will do, as long as it is always the same one.
         let morning = Timestamp::UNIX_EPOCH.saturating_add(SignedDuration::from_hours(24 * 20_772));
-        let desk = Desk::new(rulebook, directory, bank_id, morning.unwrap_or_default())?;
+        let desk = Desk::new(rules, directory, bank_id, morning.unwrap_or_default())?;
         Ok(Self { markets, dice: Dice::new(seed), desk })
     }
 

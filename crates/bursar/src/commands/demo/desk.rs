@@ -12,7 +12,7 @@ use bursar_core::numscript::Name;
 use bursar_core::pricing::Quote;
 use bursar_core::request::{Answer, Batch, Body, Reply, Request, Wake};
 use bursar_core::reservation::{Decision, LANE, NewReservation, Verdict};
-use bursar_core::rulebook::Rulebook;
+use bursar_core::rules::Rules;
 use bursar_store::{Query as _, Sqlite, StoreError, turn};
 use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::{Builder, Runtime};
@@ -25,7 +25,7 @@ use crate::failure::Failure;
 const BATCH: usize = 1_000;
 
 pub(super) struct Desk<'r> {
-    rulebook: &'r Rulebook,
+    rules: &'r Rules,
     store: Sqlite,
     runtime: Runtime,
     bank_id: String,
@@ -95,13 +95,13 @@ impl Tally {
 
 impl<'r> Desk<'r> {
     pub(super) fn new(
-        rulebook: &'r Rulebook,
+        rules: &'r Rules,
         directory: &Path,
         bank_id: &str,
         morning: Timestamp,
     ) -> Result<Self, Failure> {
         Ok(Self {
-            rulebook,
+            rules,
             store: Sqlite::open(directory).map_err(|error| failed(&error))?,
             runtime: Builder::new_current_thread().build()?,
             bank_id: bank_id.to_owned(),
@@ -122,8 +122,11 @@ impl<'r> Desk<'r> {
         amounts: &[(&str, Money)],
         (expect, cash): (Expect, Cash),
     ) -> Result<(), Failure> {
-        let rule =
-            self.rulebook.rule(name).map_err(|rejection| Failure::new(rejection.to_string()))?;
+        let rule = self
+            .rules
+            .rulebook
+            .rule(name)
+            .map_err(|rejection| Failure::new(rejection.to_string()))?;
         let mut variables: BTreeMap<String, String> =
             amounts.iter().map(|(name, money)| ((*name).to_owned(), money.to_string())).collect();
         for variable in rule.variables() {
@@ -215,7 +218,7 @@ impl<'r> Desk<'r> {
         for queued in queue.chunks(BATCH) {
             let requests: Vec<Request> =
                 queued.iter().map(|queued| queued.request.clone()).collect();
-            let batch = Batch::new(self.rulebook, &requests);
+            let batch = Batch::new(self.rules, &requests);
             let commit = self.runtime.block_on(turn(&mut self.store, &batch));
             let commit = commit.map_err(|error| failed(&error))?;
             for (queued, answer) in queued.iter().zip(&commit.answers) {
@@ -228,7 +231,11 @@ impl<'r> Desk<'r> {
     fn check(&mut self, queued: &Queued, answer: &Answer) -> Result<bool, Failure> {
         let count = self.tally.0.entry(queued.name.clone()).or_default();
         let found = match answer {
-            Ok(Reply::Posted(Posted::New(_)) | Reply::Flow { is_replay: false, .. }) => {
+            Ok(
+                Reply::Posted(Posted::New(_))
+                | Reply::Flow { is_replay: false, .. }
+                | Reply::Noted { .. },
+            ) => {
                 count.done = count.done.saturating_add(1);
                 Expect::Done
             }
@@ -267,7 +274,7 @@ impl<'r> Desk<'r> {
 
     /// The account of a code, as the chart in use addresses it.
     pub(super) fn address(&self, code: &str, shop: &Shop) -> Result<Name, Failure> {
-        let gl = code.parse().ok().and_then(|code| self.rulebook.chart().get(code));
+        let gl = code.parse().ok().and_then(|code| self.rules.rulebook.chart().get(code));
         let Some(pattern) = gl.and_then(|gl| gl.pattern.as_ref()) else {
             return Err(Failure::new(format!("the chart has no address for {code}")));
         };

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bursar_core::money::{Currency, decimal};
+use bursar_core::rules::Rules;
 use bursar_core::views::TrialBalance;
 use clap::Args;
 
@@ -67,16 +68,16 @@ impl Drop for Place {
 impl Arguments {
     pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
         let config = Config::load(config)?;
-        let rulebook = load_rulebook(config.chart_path().as_deref())?;
+        let rules = Rules::from(load_rulebook(config.chart_path().as_deref())?);
         let place = Place::new(self.data)?;
         let (markets, bank_id) = (config.markets()?, config.default_bank_id()?);
-        let mut day = Day::new(&rulebook, &place.path, markets, bank_id, self.seed)?;
+        let mut day = Day::new(&rules, &place.path, markets, bank_id, self.seed)?;
         let progress = terminal::progress(self.payouts, "payouts");
         day.run(self.payouts, &progress)?;
         progress.finish_and_clear();
 
         let mut desk = day.desk;
-        let books = desk.read(async |store| Books::read(&rulebook, store).await)??;
+        let books = desk.read(async |store| Books::read(&rules.rulebook, store).await)??;
         report(&books, &desk.tally, self.seed)?;
         let findings = audit::check(&books, &desk.world, &desk.tally);
         judge(&findings, self.seed)

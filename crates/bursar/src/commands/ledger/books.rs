@@ -9,7 +9,7 @@ use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted};
 use bursar_core::numscript::Name;
 use bursar_core::rejection::Rejection;
 use bursar_core::request::{Answer, Batch, Body, Reply, Request};
-use bursar_core::rulebook::Rulebook;
+use bursar_core::rules::Rules;
 use bursar_core::verify::End;
 use bursar_store::{Postgres, Query as _, Sqlite, StoreError, turn};
 use jiff::Timestamp;
@@ -26,7 +26,7 @@ const PAGE: u64 = 5_000;
 const FLOWS: u32 = 5_000;
 
 pub(super) struct Books {
-    pub(super) rulebook: Rulebook,
+    pub(super) rules: Rules,
     store: AnyStore,
     runtime: Runtime,
     seed: Seed,
@@ -91,7 +91,13 @@ impl Books {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)
             .map_err(|error| Failure::new(format!("this machine gives no randomness: {error}")))?;
-        Ok(Self { rulebook, store, runtime, seed: Seed::new(bytes), admitted: 0 })
+        Ok(Self {
+            rules: Rules::from(rulebook),
+            store,
+            runtime,
+            seed: Seed::new(bytes),
+            admitted: 0,
+        })
     }
 
     /// Decides and saves events together. When it returns, the answers hold.
@@ -103,7 +109,7 @@ impl Books {
             .into_iter()
             .map(|event| Request { admission: self.admit(), body: Body::Post(event) })
             .collect();
-        let batch = Batch::new(&self.rulebook, &requests);
+        let batch = Batch::new(&self.rules, &requests);
         let commit = on_store!(self, store => turn(&mut **store, &batch));
         let commit = commit.map_err(|error| failed(&error))?;
         commit.answers.into_iter().map(posted).collect()
@@ -178,9 +184,11 @@ fn next_page(page: &[SavedCommit]) -> u32 {
 fn posted(answer: Answer) -> Result<Result<Posted, Rejection>, Failure> {
     match answer {
         Ok(Reply::Posted(posted)) => Ok(Ok(posted)),
-        Ok(reply @ (Reply::Flow { .. } | Reply::Woken(_))) => Err(Failure::new(format!(
-            "an event was answered with {reply:?}. Look at the books before you post it again"
-        ))),
+        Ok(reply @ (Reply::Flow { .. } | Reply::Woken(_) | Reply::Noted { .. })) => {
+            Err(Failure::new(format!(
+                "an event was answered with {reply:?}. Look at the books before you post it again"
+            )))
+        }
         Err(rejection) => Ok(Err(rejection)),
     }
 }

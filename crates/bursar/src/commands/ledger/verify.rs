@@ -37,7 +37,7 @@ struct Answer {
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let mut books = Books::existing(&arguments.place, config)?;
     let accounts = books.accounts()?;
-    let rulebook = books.rulebook.clone();
+    let rulebook = books.rules.rulebook.clone();
     let mut verifier = Verifier::new(&rulebook, &accounts);
     books.each_commit(|commit| {
         verifier.add(commit);

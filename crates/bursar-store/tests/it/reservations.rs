@@ -2,82 +2,18 @@
 
 use bursar_core::feed::Cursor;
 use bursar_core::idempotency::{FlowReply, Key};
-use bursar_core::ids::{FlowId, ReservationId, Seed};
-use bursar_core::ledger::{Admission, Event};
-use bursar_core::request::{Answer, Batch, Body, Reply, Request, Wake, Woken};
+use bursar_core::ids::{FlowId, ReservationId};
+use bursar_core::ledger::Event;
+use bursar_core::request::{Answer, Body, Reply, Woken};
 use bursar_core::reservation::{Decision, LANE, NewReservation, Verdict, View};
-use bursar_core::rulebook::Rulebook;
-use bursar_core::verify::Verifier;
-use bursar_store::{Memory, Postgres, Query, Sqlite, Store, turn};
-use jiff::{SignedDuration, Timestamp};
+use bursar_core::rules::Rules;
+use bursar_store::{Memory, Postgres, Query, Sqlite, Store};
+use jiff::SignedDuration;
 
 use crate::cluster::Cluster;
+use crate::desk::{Desk, START};
 use crate::scratch::Scratch;
-use crate::workload::{block_on, concurrently, post};
-
-const START: Timestamp = Timestamp::constant(1_794_700_800, 0);
-
-/// One person at the desk, and a clock that moves a second with every request.
-struct Desk<'r, S> {
-    rulebook: &'r Rulebook,
-    store: S,
-    admitted: u64,
-    now: Timestamp,
-}
-
-impl<'r, S: Store + Query> Desk<'r, S> {
-    /// `number` tells the requests of several desks apart.
-    fn new(rulebook: &'r Rulebook, store: S, number: u64) -> Self {
-        Self { rulebook, store, admitted: number * 1_000_000, now: START }
-    }
-
-    async fn ask(&mut self, body: Body) -> Answer {
-        self.admitted += 1;
-        self.now += SignedDuration::from_secs(1);
-        let admission = Admission::new(self.now, Seed::from(self.admitted));
-        let batch = Batch::new(self.rulebook, &[Request { admission, body }]);
-        turn(&mut self.store, &batch).await.unwrap().answers.remove(0)
-    }
-
-    /// The merchant of `post` gets 250.00.
-    async fn fund(&mut self) {
-        let Body::Post(event) = post(self.rulebook, "ADJUSTMENT_CREDIT", "start", 0).body else {
-            panic!("an event is posted");
-        };
-        self.ask(Body::Post(event)).await.unwrap();
-    }
-
-    async fn wake(&mut self, limit: u32) -> Woken {
-        match self.ask(Body::Wake(Wake { lane: LANE.to_owned(), limit })).await.unwrap() {
-            Reply::Woken(woken) => woken,
-            reply => panic!("{reply:?}"),
-        }
-    }
-
-    async fn balance(&mut self, address: &str) -> i64 {
-        let accounts = self.store.accounts().await.unwrap();
-        let found = accounts.iter().find(|(known, _)| &**known == address);
-        found.map_or(0, |(_, account)| account.balance.minor())
-    }
-
-    async fn assert_sound(&mut self) {
-        assert_eq!(self.differences().await, Vec::<String>::new());
-    }
-
-    async fn differences(&mut self) -> Vec<String> {
-        let accounts = self.store.accounts().await.unwrap();
-        let mut verifier = Verifier::new(self.rulebook, &accounts);
-        for commit in self.store.history(0, u32::MAX).await.unwrap() {
-            verifier.add(&commit);
-        }
-        for flow in self.store.flows(None, u32::MAX).await.unwrap() {
-            verifier.add_flow(&flow);
-        }
-        let (holds, due) = (self.store.holds().await.unwrap(), self.store.due().await.unwrap());
-        let end = self.store.end().await.unwrap();
-        verifier.finish(&accounts, &holds, &due, &end).differences
-    }
-}
+use crate::workload::{block_on, concurrently, post, rules};
 
 fn key(key: &str) -> Key {
     Key { scope: "m1".to_owned(), key: key.to_owned() }
@@ -106,7 +42,10 @@ fn decide(key: Key, id: &str, verdict: Verdict, expected_version: Option<u64>) -
 
 fn view(answer: Answer) -> View {
     match answer.unwrap() {
-        Reply::Flow { reply: FlowReply::Reservation(view), .. } => view,
+        Reply::Flow { reply, .. } => match *reply {
+            FlowReply::Reservation(view) => view,
+            FlowReply::Payout(view) => panic!("{view:?}"),
+        },
         reply => panic!("{reply:?}"),
     }
 }
@@ -136,10 +75,10 @@ async fn lives(mut desk: Desk<'_, impl Store + Query>) {
     let ended = view(desk.ask(decide(key("r"), &released.id, Verdict::Release, None)).await);
     assert_eq!(ended.status, "RELEASED");
 
-    assert_eq!(desk.wake(10).await, Woken::default(), "nothing is due yet");
+    assert_eq!(desk.wake(LANE, 10).await, Woken::default(), "nothing is due yet");
     desk.now = START + SignedDuration::from_hours(1);
-    assert_eq!(desk.wake(10).await.flows, [forgotten.id.as_str()]);
-    assert_eq!(desk.wake(10).await, Woken::default(), "it is over");
+    assert_eq!(desk.wake(LANE, 10).await.flows, [forgotten.id.as_str()]);
+    assert_eq!(desk.wake(LANE, 10).await, Woken::default(), "it is over");
     assert_eq!(desk.balance(AVAILABLE).await, 25_000 - 1_050);
     assert_eq!(desk.balance(HELD).await, 0);
     assert_eq!(desk.store.due().await.unwrap(), []);
@@ -179,7 +118,7 @@ async fn keys(mut desk: Desk<'_, impl Store + Query>) {
     assert_eq!(again, Reply::Flow { reply: reply.clone(), is_replay: true });
     assert_eq!(code(desk.ask(reserve(key("a"), "11")).await), "idempotency_mismatch");
     let other = Key { scope: "m2".to_owned(), key: "a".to_owned() };
-    let FlowReply::Reservation(first) = reply;
+    let FlowReply::Reservation(first) = *reply else { panic!("it is a reservation") };
     let second = view(desk.ask(reserve(other, "10")).await);
     assert_ne!(second.id, first.id, "the keys of two callers are apart");
 
@@ -202,15 +141,15 @@ async fn keys(mut desk: Desk<'_, impl Store + Query>) {
 async fn ownership(mut desk: Desk<'_, impl Store + Query>) {
     desk.fund().await;
     let held = view(desk.ask(reserve(key("a"), "10")).await);
-    let outside = |name: &str, reference: &str, rulebook| {
-        let Body::Post(event) = post(rulebook, name, reference, 0).body else {
+    let outside = |name: &str, reference: &str, rules| {
+        let Body::Post(event) = post(rules, name, reference, 0).body else {
             panic!("an event is posted");
         };
         Body::Post(event)
     };
     for name in ["PAYOUT_SETTLE", "PAYOUT_RELEASE", "PAYOUT_RESERVE"] {
         for reference in [held.id.clone(), format!("{}#2", held.id)] {
-            let event = outside(name, &reference, desk.rulebook);
+            let event = outside(name, &reference, desk.rules);
             assert_eq!(code(desk.ask(event).await), "belongs_to_flow", "{name} {reference}");
         }
     }
@@ -230,20 +169,19 @@ async fn ownership(mut desk: Desk<'_, impl Store + Query>) {
 
 #[test]
 fn reservations_live_in_memory() {
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     block_on(async {
-        lives(Desk::new(&rulebook, Memory::default(), 0)).await;
-        keys(Desk::new(&rulebook, Memory::default(), 0)).await;
-        ownership(Desk::new(&rulebook, Memory::default(), 0)).await;
+        lives(Desk::new(&rules, Memory::default(), 0)).await;
+        keys(Desk::new(&rules, Memory::default(), 0)).await;
+        ownership(Desk::new(&rules, Memory::default(), 0)).await;
     });
 }
 
 #[test]
 fn reservations_live_in_sqlite() {
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     let scratch = Scratch::new();
-    let open =
-        |name: &str| Desk::new(&rulebook, Sqlite::open(&scratch.path().join(name)).unwrap(), 0);
+    let open = |name: &str| Desk::new(&rules, Sqlite::open(&scratch.path().join(name)).unwrap(), 0);
     block_on(async {
         lives(open("a")).await;
         keys(open("b")).await;
@@ -254,7 +192,7 @@ fn reservations_live_in_sqlite() {
 /// Each change is made on fresh books and undone by throwing them away.
 #[test]
 fn a_changed_flow_event_or_audit_entry_is_found() {
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     let changes = [
         "UPDATE flows SET state = replace(state, 'held', 'settled') WHERE status = 'HELD'",
         "UPDATE flows SET state = replace(state, '\"amount\":100', '\"amount\":900')",
@@ -271,7 +209,7 @@ fn a_changed_flow_event_or_audit_entry_is_found() {
     let mut found = Vec::new();
     for change in changes {
         let scratch = Scratch::new();
-        let open = || Desk::new(&rulebook, Sqlite::open(scratch.path()).unwrap(), 0);
+        let open = || Desk::new(&rules, Sqlite::open(scratch.path()).unwrap(), 0);
         block_on(async {
             let mut desk = open();
             desk.fund().await;
@@ -293,10 +231,10 @@ fn a_changed_flow_event_or_audit_entry_is_found() {
 
 #[test]
 fn reservations_live_in_postgres() {
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     let cluster = Cluster::start();
     let open = async |name: &str| {
-        Desk::new(&rulebook, Postgres::open(&cluster.new_database(name)).await.unwrap(), 0)
+        Desk::new(&rules, Postgres::open(&cluster.new_database(name)).await.unwrap(), 0)
     };
     block_on(async {
         lives(open("a").await).await;
@@ -308,16 +246,16 @@ fn reservations_live_in_postgres() {
 /// Four processes wake what is due while others decide about the same reservations: each ends once, none is forgotten.
 #[test]
 fn a_reservation_that_is_due_is_woken_by_one_of_many() {
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     let cluster = Cluster::start();
     block_on(async {
-        let mut desk = Desk::new(&rulebook, Postgres::open(&cluster.url()).await.unwrap(), 0);
+        let mut desk = Desk::new(&rules, Postgres::open(&cluster.url()).await.unwrap(), 0);
         desk.fund().await;
         let mut ids = Vec::new();
         for number in 0..200 {
             ids.push(view(desk.ask(reserve(key(&number.to_string()), "0.25")).await).id);
         }
-        let workers = (1..=4).map(|worker| work(&cluster, &rulebook, &ids, worker));
+        let workers = (1..=4).map(|worker| work(&cluster, &rules, &ids, worker));
         let mut ended: Vec<String> = concurrently(workers).await.into_iter().flatten().collect();
         ended.sort();
         ids.sort();
@@ -329,13 +267,13 @@ fn a_reservation_that_is_due_is_woken_by_one_of_many() {
 }
 
 /// Wakes, or settles by hand, until nothing is left; returns what this one has ended.
-async fn work(cluster: &Cluster, rulebook: &Rulebook, ids: &[String], worker: u64) -> Vec<String> {
+async fn work(cluster: &Cluster, rules: &Rules, ids: &[String], worker: u64) -> Vec<String> {
     let store = Postgres::open(&cluster.url()).await.unwrap();
-    let mut desk = Desk::new(rulebook, store, worker);
+    let mut desk = Desk::new(rules, store, worker);
     desk.now = START + SignedDuration::from_hours(2);
     let mut ended = Vec::new();
     for id in ids.iter().skip(usize::try_from(worker).unwrap()).step_by(9) {
-        ended.extend(desk.wake(7).await.flows);
+        ended.extend(desk.wake(LANE, 7).await.flows);
         let by_hand = decide(key(&format!("{worker}-{id}")), id, Verdict::Settle, None);
         match desk.ask(by_hand).await {
             Ok(_) => ended.push(id.clone()),
@@ -344,7 +282,7 @@ async fn work(cluster: &Cluster, rulebook: &Rulebook, ids: &[String], worker: u6
     }
     // What others hold is passed over, so nothing found does not yet mean that nothing is left.
     while !desk.store.due().await.unwrap().is_empty() {
-        ended.extend(desk.wake(7).await.flows);
+        ended.extend(desk.wake(LANE, 7).await.flows);
     }
     ended
 }
@@ -354,10 +292,10 @@ async fn work(cluster: &Cluster, rulebook: &Rulebook, ids: &[String], worker: u6
 fn waking_passes_over_what_others_hold() {
     use bursar_core::plan::{DueClaim, ReadPlan};
     use bursar_store::Turn as _;
-    let rulebook = Rulebook::bundled().unwrap();
+    let rules = rules();
     let cluster = Cluster::start();
     block_on(async {
-        let mut desk = Desk::new(&rulebook, Postgres::open(&cluster.url()).await.unwrap(), 0);
+        let mut desk = Desk::new(&rules, Postgres::open(&cluster.url()).await.unwrap(), 0);
         desk.fund().await;
         let a = view(desk.ask(reserve(key("a"), "1")).await).id;
         let b = view(desk.ask(reserve(key("b"), "1")).await).id;

@@ -1,0 +1,224 @@
+//! Payouts: made, cancelled, decided, and moved on by what channels say.
+
+use super::Draft;
+use crate::attempt::Attempt;
+use crate::effect::Effect;
+use crate::flow::{Flow, FlowState};
+use crate::ids::{FlowId, PayoutId, reference};
+use crate::ledger::{Admission, Posted, Revert, RevertOverdraft};
+use crate::payout::{Booking, Cancellation, Context, Decision, Event, Payout, State, step};
+use crate::rejection::Rejection;
+use crate::request::{Answer, Cancel, CreatePayout, Reply, Report, Resolve, Told};
+
+impl Draft<'_> {
+    pub(super) fn create_payout(
+        &mut self,
+        create: &CreatePayout<'_>,
+        admission: &Admission,
+    ) -> Answer {
+        let CreatePayout { key, id, terms, bound } = create;
+        let request_hash = terms.request_hash();
+        if let Some(replay) = self.replay(key, request_hash) {
+            return replay;
+        }
+        self.ledger.post_bound(bound, admission)?;
+        let state = match terms.scheduled_at {
+            Some(until) if until > admission.now => State::Scheduled { until },
+            Some(_) | None => State::Ready { not_before: admission.now },
+        };
+        let first = Attempt::new(1, reference(admission.now, &admission.seed, 1));
+        let payout = Payout {
+            terms: terms.clone(),
+            attempts: vec![first],
+            state,
+            hold_epoch: 1,
+            released_by: None,
+            proposal: None,
+        };
+        let flow = Flow {
+            id: FlowId::from(*id),
+            merchant: terms.funds.merchant.clone(),
+            version: 1,
+            sequence: 1,
+            created_at: admission.now,
+            updated_at: admission.now,
+            state: FlowState::Payout(Box::new(payout)),
+        };
+        self.keep(flow.clone(), admission);
+        Ok(self.answer(key, request_hash, &flow))
+    }
+
+    /// Something was said about an attempt, by whoever ran an effect or by the channel itself.
+    pub(super) fn report(&mut self, report: &Report, admission: &Admission) -> Answer {
+        let Some(flow) = self.flows.get(&report.flow).cloned() else {
+            return Err(Rejection::UnknownFlow { id: report.flow.to_string() });
+        };
+        let flow = self.advance_payout(flow, &report.event, admission)?;
+        Ok(Reply::Noted { name: flow.name(), status: flow.state.status() })
+    }
+
+    /// The same for somebody who knows only the reference that the channel was given.
+    pub(super) fn hear(&mut self, told: &Told, admission: &Admission) -> Answer {
+        let place = self.flows.values().find_map(|flow| {
+            let payout =
+                flow.state.payout().filter(|payout| payout.terms.channel == told.channel)?;
+            let mut attempts = payout.attempts.iter();
+            let attempt = attempts.find(|attempt| attempt.reference == told.reference)?;
+            Some((flow.id, attempt.number))
+        });
+        let Some((flow, attempt)) = place else {
+            return Err(Rejection::UnknownReference { reference: told.reference.clone() });
+        };
+        let event = Event::Told { attempt, evidence: told.evidence.clone() };
+        self.report(&Report { flow, event }, admission)
+    }
+
+    pub(super) fn cancel_payout(&mut self, cancel: &Cancel, admission: &Admission) -> Answer {
+        let Cancel { key, cancellation } = cancel;
+        let Cancellation { id, expected_version, actor } = cancellation;
+        let request_hash = cancellation.request_hash();
+        if let Some(replay) = self.replay(key, request_hash) {
+            return replay;
+        }
+        let flow = self.payout_at(*id, *expected_version)?;
+        let flow = self.advance_payout(flow, &Event::CancelAsked, admission)?;
+        self.note((actor, "payout.cancel"), &flow, "", admission);
+        Ok(self.answer(key, request_hash, &flow))
+    }
+
+    pub(super) fn resolve(&mut self, resolve: &Resolve, admission: &Admission) -> Answer {
+        let Resolve { key, resolution } = resolve;
+        let request_hash = resolution.request_hash();
+        if let Some(replay) = self.replay(key, request_hash) {
+            return replay;
+        }
+        let flow = self.payout_at(resolution.id, Some(resolution.expected_version))?;
+        let amount = flow.state.payout().map(|payout| payout.terms.funds.amount);
+        let decision = Decision {
+            ruling: resolution.ruling,
+            actor: resolution.actor.clone(),
+            evidence: resolution.evidence.clone(),
+            needs_two: amount.is_some_and(|amount| self.rules.needs_two_people(amount)),
+        };
+        let flow = self.advance_payout(flow, &Event::Decided(decision), admission)?;
+        let action = resolution.action();
+        self.note((&resolution.actor, action), &flow, &resolution.evidence, admission);
+        Ok(self.answer(key, request_hash, &flow))
+    }
+
+    fn payout_at(&self, id: PayoutId, expected: Option<u64>) -> Result<Flow, Rejection> {
+        let flow = self.flows.get(&FlowId::from(id)).cloned();
+        let flow = flow.filter(|flow| flow.state.payout().is_some());
+        let Some(flow) = flow else {
+            return Err(Rejection::UnknownFlow { id: id.to_string() });
+        };
+        match expected.filter(|version| *version != flow.version) {
+            Some(expected) => {
+                let found = flow.version;
+                Err(Rejection::StaleVersion { id: id.to_string(), expected, found })
+            }
+            None => Ok(flow),
+        }
+    }
+
+    /// One step: booked, kept, told if its status changed, with what must be done afterwards.
+    pub(super) fn advance_payout(
+        &mut self,
+        flow: Flow,
+        event: &Event,
+        admission: &Admission,
+    ) -> Result<Flow, Rejection> {
+        let Some(payout) = flow.state.payout() else {
+            return Err(Rejection::UnknownFlow { id: flow.name() });
+        };
+        let Some(channel) = self.rules.channels.get(&payout.terms.channel) else {
+            let known = self.rules.channels.keys().cloned().collect();
+            let channel = payout.terms.channel.clone();
+            return Err(Rejection::UnknownChannel { channel, known });
+        };
+        let context =
+            Context { now: admission.now, seed: admission.seed, channel, is_frozen: false };
+        let next = step(payout, event, &context)?;
+        if next.payout == *payout {
+            return Ok(flow);
+        }
+        let mut payout = next.payout;
+        self.book_all(&flow.name(), &mut payout, &next.bookings, admission)?;
+        let is_told = payout.state.status() != flow.state.status();
+        // What people look at. The hour of the next question, or what one of two has proposed, is none of it.
+        let is_new_version = is_told
+            || flow.state.payout().is_some_and(|before| {
+                before.attempts != payout.attempts || before.state.reason() != payout.state.reason()
+            });
+        let flow = Flow {
+            version: flow.version.saturating_add(u64::from(is_new_version)),
+            sequence: flow.sequence.saturating_add(u64::from(is_told)),
+            updated_at: admission.now,
+            state: FlowState::Payout(Box::new(payout)),
+            ..flow
+        };
+        if let (Some(effect), Some(payout)) = (next.effect, flow.state.payout()) {
+            self.effects.push(Effect::new(&flow, payout, effect));
+        }
+        if is_told {
+            self.keep(flow.clone(), admission);
+        } else {
+            self.put(flow.clone(), admission);
+        }
+        Ok(flow)
+    }
+
+    /// All bookings of a step, or none.
+    fn book_all(
+        &mut self,
+        name: &str,
+        payout: &mut Payout,
+        bookings: &[Booking],
+        admission: &Admission,
+    ) -> Result<(), Rejection> {
+        // Corrections book several times; a refusal half-way must leave nothing behind.
+        let before = (bookings.len() > 1).then(|| self.ledger.clone());
+        for booking in bookings {
+            if let Err(rejection) = self.book_payout(name, payout, *booking, admission) {
+                if let Some(before) = before {
+                    self.ledger = before;
+                }
+                return Err(rejection);
+            }
+        }
+        Ok(())
+    }
+
+    fn book_payout(
+        &mut self,
+        name: &str,
+        payout: &mut Payout,
+        booking: Booking,
+        admission: &Admission,
+    ) -> Result<(), Rejection> {
+        let Some(rule) = booking.rule() else {
+            let Some(id) = payout.released_by.take() else {
+                return Err(Rejection::UnknownTransaction { reference: name.to_owned() });
+            };
+            let overdraft = RevertOverdraft::Allowed;
+            let revert = Revert { id, overdraft, effective_at: None };
+            self.ledger.revert(&self.rules.rulebook, &revert, admission)?;
+            payout.hold_epoch = payout.hold_epoch.saturating_add(1);
+            return Ok(());
+        };
+        let rule = self.rules.rulebook.rule(rule)?;
+        let variables = payout.terms.funds.variables(rule);
+        let bound = rule.bind(&epoch_name(name, payout.hold_epoch), &variables, None)?;
+        let posted = self.ledger.post_bound(&bound, admission)?;
+        if booking == Booking::Release {
+            let (Posted::New(id) | Posted::Replayed(id)) = posted;
+            payout.released_by = Some(id);
+        }
+        Ok(())
+    }
+}
+
+/// The reference of what is booked for a hold in its epoch.
+pub(crate) fn epoch_name(name: &str, epoch: u32) -> String {
+    if epoch > 1 { format!("{name}#{epoch}") } else { name.to_owned() }
+}

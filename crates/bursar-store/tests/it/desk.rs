@@ -1,0 +1,81 @@
+//! Somebody who asks one thing at a time, on any store, and looks at the books.
+
+use bursar_core::commit::Commit;
+use bursar_core::ids::Seed;
+use bursar_core::ledger::Admission;
+use bursar_core::request::{Answer, Batch, Body, Reply, Request, Wake, Woken};
+use bursar_core::rules::Rules;
+use bursar_core::verify::Verifier;
+use bursar_store::{Query, Store, turn};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::workload::post;
+
+pub(crate) const START: Timestamp = Timestamp::constant(1_794_700_800, 0);
+
+/// One person at the desk, and a clock that moves a second with every request.
+pub(crate) struct Desk<'r, S> {
+    pub(crate) rules: &'r Rules,
+    pub(crate) store: S,
+    admitted: u64,
+    pub(crate) now: Timestamp,
+}
+
+impl<'r, S: Store + Query> Desk<'r, S> {
+    /// `number` tells the requests of several desks apart.
+    pub(crate) fn new(rules: &'r Rules, store: S, number: u64) -> Self {
+        Self { rules, store, admitted: number * 1_000_000, now: START }
+    }
+
+    pub(crate) async fn ask(&mut self, body: Body) -> Answer {
+        self.commit(body).await.answers.remove(0)
+    }
+
+    /// The whole commit of one request.
+    pub(crate) async fn commit(&mut self, body: Body) -> Commit {
+        self.admitted += 1;
+        self.now += SignedDuration::from_secs(1);
+        let admission = Admission::new(self.now, Seed::from(self.admitted));
+        let batch = Batch::new(self.rules, &[Request { admission, body }]);
+        turn(&mut self.store, &batch).await.unwrap()
+    }
+
+    /// The merchant of `post` gets 250.00.
+    pub(crate) async fn fund(&mut self) {
+        let Body::Post(event) = post(self.rules, "ADJUSTMENT_CREDIT", "start", 0).body else {
+            panic!("an event is posted");
+        };
+        self.ask(Body::Post(event)).await.unwrap();
+    }
+
+    pub(crate) async fn wake(&mut self, lane: &str, limit: u32) -> Woken {
+        match self.ask(Body::Wake(Wake { lane: lane.to_owned(), limit })).await.unwrap() {
+            Reply::Woken(woken) => woken,
+            reply => panic!("{reply:?}"),
+        }
+    }
+
+    pub(crate) async fn balance(&mut self, address: &str) -> i64 {
+        let accounts = self.store.accounts().await.unwrap();
+        let found = accounts.iter().find(|(known, _)| &**known == address);
+        found.map_or(0, |(_, account)| account.balance.minor())
+    }
+
+    pub(crate) async fn assert_sound(&mut self) {
+        assert_eq!(self.differences().await, Vec::<String>::new());
+    }
+
+    pub(crate) async fn differences(&mut self) -> Vec<String> {
+        let accounts = self.store.accounts().await.unwrap();
+        let mut verifier = Verifier::new(&self.rules.rulebook, &accounts);
+        for commit in self.store.history(0, u32::MAX).await.unwrap() {
+            verifier.add(&commit);
+        }
+        for flow in self.store.flows(None, u32::MAX).await.unwrap() {
+            verifier.add_flow(&flow);
+        }
+        let (holds, due) = (self.store.holds().await.unwrap(), self.store.due().await.unwrap());
+        let end = self.store.end().await.unwrap();
+        verifier.finish(&accounts, &holds, &due, &end).differences
+    }
+}
