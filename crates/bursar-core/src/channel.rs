@@ -17,6 +17,8 @@ pub struct Channel {
     /// A reference that it does not know will never be paid, once it has had the time to see it.
     pub not_found_is_final: bool,
     pub visibility_window: SignedDuration,
+    /// What it says has failed stays failed. If not, there is no second attempt without a person.
+    pub failed_is_final: bool,
     /// How many submissions may be in flight at once.
     pub concurrency: u32,
     pub clocks: Clocks,

@@ -26,11 +26,14 @@ impl Draft<'_> {
             Some(until) if until > admission.now => State::Scheduled { until },
             Some(_) | None => State::Ready { not_before: admission.now },
         };
-        let first = Attempt::new(1, reference(admission.now, &admission.seed, 1));
+        let name = id.to_string();
+        let first = Attempt::new(1, reference(admission.now, &admission.seed, &name, 1));
         let payout = Payout {
             terms: terms.clone(),
             attempts: vec![first],
             state,
+            settled: None,
+            case: None,
             hold_epoch: 1,
             released_by: None,
             proposal: None,
@@ -136,19 +139,21 @@ impl Draft<'_> {
             let channel = payout.terms.channel.clone();
             return Err(Rejection::UnknownChannel { channel, known });
         };
-        let context =
-            Context { now: admission.now, seed: admission.seed, channel, is_frozen: false };
+        let name = flow.name();
+        let (now, seed) = (admission.now, admission.seed);
+        let context = Context { now, seed, name: &name, channel, is_frozen: false };
         let next = step(payout, event, &context)?;
         if next.payout == *payout {
             return Ok(flow);
         }
         let mut payout = next.payout;
-        self.book_all(&flow.name(), &mut payout, &next.bookings, admission)?;
-        let is_told = payout.state.status() != flow.state.status();
+        self.book_all(&name, &mut payout, &next.bookings, admission)?;
+        let is_told = payout.state.status() != flow.state.status()
+            || flow.state.payout().is_some_and(|before| before.case != payout.case);
         // What people look at. The hour of the next question, or what one of two has proposed, is none of it.
         let is_new_version = is_told
             || flow.state.payout().is_some_and(|before| {
-                before.attempts != payout.attempts || before.state.reason() != payout.state.reason()
+                before.attempts != payout.attempts || before.reason() != payout.reason()
             });
         let flow = Flow {
             version: flow.version.saturating_add(u64::from(is_new_version)),

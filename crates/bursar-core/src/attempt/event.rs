@@ -37,10 +37,15 @@ pub enum Verdict {
     Unknown {
         r#try: u32,
     },
+    /// The channel did not take this try. If no other one has arrived, it will not be paid.
+    Refused {
+        r#try: u32,
+        is_retryable: bool,
+    },
     /// The channel has it; the outcome comes later.
     Accepted,
     Paid,
-    /// The channel refused it, or took it and failed. Another attempt may do better, or not.
+    /// The channel will not pay it, whatever it got. Another attempt may do better, or not.
     NotPaid {
         is_retryable: bool,
     },

@@ -15,8 +15,8 @@ pub struct Attempt {
     pub reference: String,
     /// How often it was sent, or was about to be; each try is saved before its first byte.
     pub tries: u32,
-    /// When the last try was planned.
-    pub sent_at: Option<Timestamp>,
+    /// The last moment at which the last try may have been sent.
+    pub sent_by: Option<Timestamp>,
     /// Everything that was said, and when it was first said.
     #[serde(with = "pairs")]
     pub(super) evidence: BTreeMap<Evidence, Timestamp>,
@@ -41,9 +41,21 @@ pub enum Knowledge {
     Conflict,
 }
 
+/// What is known about all tries together: the least certain of them counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Tries {
+    NotSent,
+    /// One final refusal is enough.
+    Refused {
+        is_final: bool,
+    },
+    Unknown,
+    InFlight,
+}
+
 impl Attempt {
     pub fn new(number: u32, reference: String) -> Self {
-        Self { number, reference, tries: 0, sent_at: None, evidence: BTreeMap::new() }
+        Self { number, reference, tries: 0, sent_by: None, evidence: BTreeMap::new() }
     }
 
     pub fn evidence(&self) -> impl Iterator<Item = (&Evidence, &Timestamp)> {
@@ -51,31 +63,62 @@ impl Attempt {
     }
 
     pub fn knowledge(&self) -> Knowledge {
-        let has = |wanted: Verdict| self.evidence.keys().any(|known| known.verdict == wanted);
-        let may_retry = has(Verdict::NotPaid { is_retryable: true });
-        let must_not_retry = has(Verdict::NotPaid { is_retryable: false });
-        let is_paid = has(Verdict::Paid);
+        let has = |wanted: Verdict| self.has(wanted);
         if has(Verdict::Returned) {
             // Only what was paid can come back.
             return Knowledge::Returned;
         }
-        match (is_paid, may_retry || must_not_retry) {
-            (true, true) => return Knowledge::Conflict,
-            (true, false) => return Knowledge::Paid,
-            (false, true) => return Knowledge::NotPaid { is_retryable: !must_not_retry },
-            (false, false) => {}
+        let tries = self.tries();
+        let may_retry = has(Verdict::NotPaid { is_retryable: true });
+        let must_not_retry = has(Verdict::NotPaid { is_retryable: false });
+        let is_not_paid = may_retry || must_not_retry;
+        if has(Verdict::Paid) {
+            let is_contradicted = is_not_paid || matches!(tries, Tries::Refused { .. });
+            return if is_contradicted { Knowledge::Conflict } else { Knowledge::Paid };
+        }
+        if is_not_paid {
+            return Knowledge::NotPaid { is_retryable: !must_not_retry };
         }
         if has(Verdict::Accepted) {
             return Knowledge::Accepted;
         }
-        let mut out = (1..=self.tries).filter(|number| !has(Verdict::NotSent { r#try: *number }));
-        match out.clone().next() {
-            None => Knowledge::NotSent,
-            Some(_) if out.all(|number| has(Verdict::Unknown { r#try: number })) => {
-                Knowledge::Unknown
-            }
-            Some(_) => Knowledge::InFlight,
+        match tries {
+            Tries::NotSent => Knowledge::NotSent,
+            Tries::Refused { is_final } => Knowledge::NotPaid { is_retryable: !is_final },
+            Tries::Unknown => Knowledge::Unknown,
+            Tries::InFlight => Knowledge::InFlight,
         }
+    }
+
+    /// What is known about the tries, if nothing is known about the whole. As long as one of them may have arrived, the
+    /// refusal of another proves nothing.
+    fn tries(&self) -> Tries {
+        let tries = (1..=self.tries).map(|number| self.known_of_try(number));
+        tries.max().unwrap_or(Tries::NotSent)
+    }
+
+    fn known_of_try(&self, r#try: u32) -> Tries {
+        let is_refused = |is_retryable| self.has(Verdict::Refused { r#try, is_retryable });
+        if self.has(Verdict::NotSent { r#try }) {
+            Tries::NotSent
+        } else if is_refused(false) {
+            Tries::Refused { is_final: true }
+        } else if is_refused(true) {
+            Tries::Refused { is_final: false }
+        } else if self.has(Verdict::Unknown { r#try }) {
+            Tries::Unknown
+        } else {
+            Tries::InFlight
+        }
+    }
+
+    /// Whether the last try has neither come back nor been given up: it may not even be sent yet.
+    pub fn is_last_try_out(&self) -> bool {
+        self.tries > 0 && self.known_of_try(self.tries) == Tries::InFlight
+    }
+
+    fn has(&self, verdict: Verdict) -> bool {
+        self.evidence.keys().any(|known| known.verdict == verdict)
     }
 
     /// Whether the channel may still pay it. While it may, there is no other attempt.
@@ -106,7 +149,9 @@ impl Attempt {
 
     /// Why it was not paid, in the channel's words.
     pub fn refusal(&self) -> Option<&str> {
-        let is_refusal = |evidence: &&Evidence| matches!(evidence.verdict, Verdict::NotPaid { .. });
+        let is_refusal = |evidence: &&Evidence| {
+            matches!(evidence.verdict, Verdict::NotPaid { .. } | Verdict::Refused { .. })
+        };
         let mut refusals = self.evidence.keys().filter(is_refusal);
         refusals.find_map(|evidence| evidence.detail.as_deref())
     }

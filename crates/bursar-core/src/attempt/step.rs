@@ -9,16 +9,17 @@ use super::state::Attempt;
 const EVIDENCE_MAX: usize = 64;
 
 impl Attempt {
-    /// Adds evidence. Whatever the order and however often: the same evidence, the same knowledge.
-    pub fn merge(&mut self, evidence: Evidence, received_at: Timestamp) {
+    /// Adds evidence, and says whether it is new. Whatever the order and however often: the same evidence, the same knowledge.
+    pub fn merge(&mut self, evidence: Evidence, received_at: Timestamp) -> bool {
         if let Some(first) = self.evidence.get_mut(&evidence) {
             *first = received_at.min(*first);
-            return;
+            return false;
         }
         let says_nothing_new = self.evidence.keys().any(|known| known.verdict == evidence.verdict);
         if says_nothing_new && self.evidence.len() >= EVIDENCE_MAX {
-            return;
+            return false;
         }
         self.evidence.insert(evidence, received_at);
+        true
     }
 }

@@ -23,7 +23,8 @@ fn knowledge_follows_from_what_was_said() {
     use Verdict::{Accepted, NotPaid, NotSent, Paid, Returned, Unknown};
     let refused = NotPaid { is_retryable: false };
     let busy = NotPaid { is_retryable: true };
-    let table: [(u32, &[Verdict], Knowledge); 19] = [
+    let refused_try = |r#try, is_retryable| Verdict::Refused { r#try, is_retryable };
+    let table: [(u32, &[Verdict], Knowledge); 26] = [
         (0, &[], Knowledge::NotSent),
         (1, &[], Knowledge::InFlight),
         (1, &[NotSent { r#try: 1 }], Knowledge::NotSent),
@@ -44,6 +45,22 @@ fn knowledge_follows_from_what_was_said() {
         (1, &[Paid, refused], Knowledge::Conflict),
         (1, &[Paid, Returned], Knowledge::Returned),
         (1, &[refused, Returned], Knowledge::Returned),
+        (1, &[refused_try(1, true)], Knowledge::NotPaid { is_retryable: true }),
+        (
+            2,
+            &[NotSent { r#try: 1 }, refused_try(2, false)],
+            Knowledge::NotPaid { is_retryable: false },
+        ),
+        // The try that nobody knows about may still arrive.
+        (2, &[Unknown { r#try: 1 }, refused_try(2, true)], Knowledge::Unknown),
+        (2, &[refused_try(2, true)], Knowledge::InFlight),
+        (
+            2,
+            &[refused_try(1, true), refused_try(2, true)],
+            Knowledge::NotPaid { is_retryable: true },
+        ),
+        (1, &[refused_try(1, true), Accepted], Knowledge::Accepted),
+        (1, &[refused_try(1, true), Paid], Knowledge::Conflict),
     ];
     for (tries, verdicts, expected) in table {
         assert_eq!(attempt(tries, verdicts).knowledge(), expected, "{tries} {verdicts:?}");
@@ -67,6 +84,8 @@ fn verdict() -> impl Strategy<Value = Verdict> {
     prop_oneof![
         (1..4_u32).prop_map(|r#try| Verdict::NotSent { r#try }),
         (1..4_u32).prop_map(|r#try| Verdict::Unknown { r#try }),
+        (1..4_u32, any::<bool>())
+            .prop_map(|(r#try, is_retryable)| Verdict::Refused { r#try, is_retryable }),
         Just(Verdict::Accepted),
         Just(Verdict::Paid),
         any::<bool>().prop_map(|is_retryable| Verdict::NotPaid { is_retryable }),
@@ -127,7 +146,7 @@ impl Attempt {
         let verdicts = self.evidence.keys().map(|evidence| evidence.verdict);
         self.evidence =
             verdicts.map(|verdict| (Evidence::new(Source::Query, verdict), at(0))).collect();
-        self.sent_at = self.sent_at.map(|_| at(0));
+        self.sent_by = self.sent_by.map(|_| at(0));
     }
 
     /// A mistake to be found: what is known is thrown away.

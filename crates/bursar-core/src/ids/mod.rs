@@ -176,8 +176,8 @@ fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
 }
 
 /// What an attempt is known by at its channel: a UUID, as most of them ask for.
-pub fn reference(now: Timestamp, seed: &Seed, attempt: u32) -> String {
-    uuid(now, seed, "attempt", u64::from(attempt)).to_string()
+pub fn reference(now: Timestamp, seed: &Seed, payout: &str, attempt: u32) -> String {
+    uuid(now, &seed.child(["attempt", payout]), "attempt", u64::from(attempt)).to_string()
 }
 
 /// Accepts exactly what `Display` writes, so that one id has one spelling.

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::state::{Known, Payout, State, StuckReason, Wait};
-use super::step::{Booking, Context, Effect, Step, asked, later, merge};
+use super::state::{Case, Known, Payout, State, StuckReason, Wait};
+use super::step::{Booking, Context, Effect, News, Step, asked, later, merge};
 use crate::attempt::{Attempt, Evidence, Knowledge, Source, Verdict};
 use crate::channel::LEASE_SLACK;
 use crate::ids::reference;
@@ -24,8 +24,8 @@ pub(super) fn due(mut payout: Payout, context: &Context<'_>) -> Step {
             let detail = Some("no answer in time".to_owned());
             let verdict = Verdict::Unknown { r#try };
             let evidence = Evidence { detail, ..Evidence::new(Source::Submission, verdict) };
-            merge(&mut payout, number, evidence, now);
-            decide(payout, context)
+            let news = merge(&mut payout, number, evidence, now);
+            decide(payout, news, context)
         }
         State::Unconfirmed { wait, .. }
         | State::Processing { wait, .. }
@@ -34,7 +34,7 @@ pub(super) fn due(mut payout: Payout, context: &Context<'_>) -> Step {
             Wait::Asking { .. } => {
                 // The question is lost; that is evidence of nothing.
                 asked(&mut payout, false, context);
-                decide(payout, context)
+                decide(payout, None, context)
             }
         },
         State::Success
@@ -55,7 +55,7 @@ fn submit(mut payout: Payout, context: &Context<'_>) -> Step {
     let lease_until = later(context.now, clocks.submit_timeout.saturating_add(LEASE_SLACK));
     let Some(attempt) = payout.attempts.last_mut() else { return Step::stays(payout) };
     attempt.tries = attempt.tries.saturating_add(1);
-    attempt.sent_at = Some(context.now);
+    attempt.sent_by = Some(lease_until);
     let effect = Effect::Submit { attempt: attempt.number, r#try: attempt.tries, lease_until };
     let step = Step::to(payout, State::Submitting { lease_until }, &[]);
     Step { effect: Some(effect), ..step }
@@ -82,7 +82,7 @@ fn ask(mut payout: Payout, context: &Context<'_>) -> Step {
     Step { effect, ..Step::stays(payout) }
 }
 
-pub(super) fn decide(payout: Payout, context: &Context<'_>) -> Step {
+pub(super) fn decide(payout: Payout, news: Option<News>, context: &Context<'_>) -> Step {
     match &payout.state {
         State::Scheduled { .. }
         | State::Ready { .. }
@@ -90,28 +90,57 @@ pub(super) fn decide(payout: Payout, context: &Context<'_>) -> Step {
         | State::Unconfirmed { .. }
         | State::Processing { .. }
         | State::Stuck { .. } => decide_live(payout, context),
-        State::Success | State::LateSuccess => {
-            if payout.was_returned() {
-                return Step::to(payout, State::Returned, &[Booking::Return]);
-            }
-            Step::stays(payout)
-        }
-        State::Failed { .. } | State::Cancelled => decide_released(payout),
-        State::Returned => Step::stays(payout),
+        State::Success | State::LateSuccess | State::Returned => decide_settled(payout, news),
+        State::Failed { .. } | State::Cancelled => decide_released(payout, news),
     }
 }
 
-/// The money was given back. If the channel has paid all the same, the merchant owes it.
-fn decide_released(payout: Payout) -> Step {
-    let corrections = [Booking::TakeBackRelease, Booking::Settle];
-    if payout.was_returned() {
-        let bookings = [corrections.as_slice(), &[Booking::Return]].concat();
-        return Step::to(payout, State::Returned, &bookings);
+/// The money has left for one attempt. What is said about that one may bring it back; what does not fit is a case.
+fn decide_settled(mut payout: Payout, news: Option<News>) -> Step {
+    if payout.state != State::Returned && payout.was_returned(payout.settled) {
+        return Step::to(payout, State::Returned, &[Booking::Return]);
     }
-    if payout.was_paid() {
-        return Step::to(payout, State::LateSuccess, &corrections);
-    }
+    let case = news.and_then(|news| match news.verdict {
+        Verdict::Paid | Verdict::Returned if Some(news.attempt) != payout.settled => {
+            Some(Case::PaidTwice)
+        }
+        Verdict::NotPaid { .. } if Some(news.attempt) == payout.settled => Some(Case::Contradicted),
+        Verdict::Paid
+        | Verdict::Returned
+        | Verdict::NotPaid { .. }
+        | Verdict::NotSent { .. }
+        | Verdict::Unknown { .. }
+        | Verdict::Refused { .. }
+        | Verdict::Accepted => None,
+    });
+    // Paid twice is the worse of the two.
+    payout.case = payout.case.max(case);
     Step::stays(payout)
+}
+
+/// The money leaves for this attempt.
+pub(super) fn settle(payout: Payout, attempt: u32, state: State, bookings: &[Booking]) -> Step {
+    let paid = payout.attempts.iter().filter(|known| known.was_paid()).count();
+    let case = (paid > 1).then_some(Case::PaidTwice);
+    Step::to(Payout { settled: Some(attempt), case, ..payout }, state, bookings)
+}
+
+/// The money was given back. If the channel has paid all the same, the merchant owes it.
+/// Only news can say so: a person who ruled otherwise has seen the rest.
+fn decide_released(payout: Payout, news: Option<News>) -> Step {
+    use Booking::{Return, Settle, TakeBackRelease};
+    let Some(News { attempt, verdict }) = news else { return Step::stays(payout) };
+    match verdict {
+        Verdict::Paid => settle(payout, attempt, State::LateSuccess, &[TakeBackRelease, Settle]),
+        Verdict::Returned => {
+            settle(payout, attempt, State::Returned, &[TakeBackRelease, Settle, Return])
+        }
+        Verdict::NotSent { .. }
+        | Verdict::Unknown { .. }
+        | Verdict::Refused { .. }
+        | Verdict::Accepted
+        | Verdict::NotPaid { .. } => Step::stays(payout),
+    }
 }
 
 fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
@@ -121,13 +150,20 @@ fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
             stuck(payout, StuckReason::Conflict, context)
         }
         Known::Latest(Knowledge::Returned) => {
-            Step::to(payout, State::Returned, &[Booking::Settle, Booking::Return])
+            let attempt = payout.paid_attempt();
+            settle(payout, attempt, State::Returned, &[Booking::Settle, Booking::Return])
         }
-        Known::Latest(Knowledge::Paid) => Step::to(payout, State::Success, &[Booking::Settle]),
+        Known::Latest(Knowledge::Paid) => {
+            let attempt = payout.paid_attempt();
+            settle(payout, attempt, State::Success, &[Booking::Settle])
+        }
+        // What is said may be about an earlier try; the one that is out must come back first.
+        Known::Latest(Knowledge::NotPaid { .. }) if is_tried_again(&payout) => Step::stays(payout),
         Known::Latest(Knowledge::NotPaid { is_retryable }) => {
             let attempts = u32::try_from(payout.attempts.len()).unwrap_or(u32::MAX);
             let clocks = &context.channel.clocks;
-            if is_retryable && attempts < clocks.attempts_max {
+            let may_retry = is_retryable && context.channel.failed_is_final;
+            if may_retry && attempts < clocks.attempts_max {
                 let not_before = later(now, clocks.retry_after(attempts));
                 return next_attempt(payout, not_before, context);
             }
@@ -140,6 +176,10 @@ fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
         Known::Latest(Knowledge::InFlight) => Step::stays(payout),
         Known::Latest(Knowledge::NotSent) => not_sent(payout, context),
     }
+}
+
+fn is_tried_again(payout: &Payout) -> bool {
+    payout.latest().is_some_and(|attempt| attempt.tries > 1 && attempt.is_last_try_out())
 }
 
 /// The channel has it: wait for the end, for a while.
@@ -248,6 +288,7 @@ pub(super) fn next_attempt(
     context: &Context<'_>,
 ) -> Step {
     let number = payout.latest().map_or(0, |attempt| attempt.number).saturating_add(1);
-    payout.attempts.push(Attempt::new(number, reference(context.now, &context.seed, number)));
+    let reference = reference(context.now, &context.seed, context.name, number);
+    payout.attempts.push(Attempt::new(number, reference));
     Step::to(payout, State::Ready { not_before }, &[])
 }

@@ -1,5 +1,6 @@
 //! What may happen to a payout.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::Evidence;
@@ -14,9 +15,10 @@ pub enum Event {
         r#try: u32,
         outcome: Outcome,
     },
-    /// A question was answered, or not.
+    /// A question was answered, or not; the lease tells which question.
     Queried {
         attempt: u32,
+        lease_until: Timestamp,
         answer: Answer,
     },
     /// Somebody tells us something about an attempt: a callback, a statement.

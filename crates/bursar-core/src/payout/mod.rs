@@ -31,6 +31,6 @@ mod tests;
 pub use event::{Answer, Decision, Event, Outcome, Ruling};
 pub use request::{Cancellation, NewPayout, Resolution, View};
 pub use state::{
-    Beneficiary, LANE, Payout, Proposal, State, StuckReason, Terms, Wait, submit_lane,
+    Beneficiary, Case, LANE, Payout, Proposal, State, StuckReason, Terms, Wait, submit_lane,
 };
 pub use step::{Booking, Context, Effect, Step, step};

@@ -167,7 +167,7 @@ impl View {
             currency: amount.currency().to_string(),
             channel: payout.terms.channel.clone(),
             reference: payout.reference().to_owned(),
-            reason: payout.state.reason().map(str::to_owned),
+            reason: payout.reason().map(str::to_owned),
             scheduled_at: payout.terms.scheduled_at,
             created_at: flow.created_at,
             updated_at: flow.updated_at,

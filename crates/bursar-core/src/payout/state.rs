@@ -16,6 +16,10 @@ pub struct Payout {
     /// The latest is last. There is always one: its reference is fixed before anything is sent.
     pub attempts: Vec<Attempt>,
     pub state: State,
+    /// The attempt that the money was settled for.
+    pub settled: Option<u32>,
+    /// What does not fit, once it is over: somebody must look.
+    pub case: Option<Case>,
     /// How often the hold was opened.
     pub hold_epoch: u32,
     /// What gave the money back; taken back itself if it turns out that the channel has paid.
@@ -104,6 +108,25 @@ pub enum StuckReason {
     Conflict,
 }
 
+/// Evidence that came when the money had moved, and that says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Case {
+    /// Settled as paid, and the channel says that it was not.
+    Contradicted,
+    /// More than one attempt was paid.
+    PaidTwice,
+}
+
+impl Case {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Contradicted => "contradicted",
+            Self::PaidTwice => "paid_twice",
+        }
+    }
+}
+
 /// A decision that waits for a second person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
@@ -176,6 +199,26 @@ impl State {
         self.due().is_none()
     }
 
+    /// The lease of the question that is in flight.
+    pub(super) const fn question(&self) -> Option<Timestamp> {
+        match self {
+            Self::Unconfirmed { wait: Wait::Asking { lease_until }, .. }
+            | Self::Processing { wait: Wait::Asking { lease_until }, .. }
+            | Self::Stuck { wait: Wait::Asking { lease_until }, .. } => Some(*lease_until),
+            Self::Unconfirmed { wait: Wait::Until(_), .. }
+            | Self::Processing { wait: Wait::Until(_), .. }
+            | Self::Stuck { wait: Wait::Until(_), .. }
+            | Self::Scheduled { .. }
+            | Self::Ready { .. }
+            | Self::Submitting { .. }
+            | Self::Success
+            | Self::Failed { .. }
+            | Self::Cancelled
+            | Self::Returned
+            | Self::LateSuccess => None,
+        }
+    }
+
     /// When it must be looked at again, if nothing happens before.
     pub const fn due(&self) -> Option<Timestamp> {
         match self {
@@ -241,13 +284,27 @@ impl Payout {
         self.latest().map_or("", |attempt| attempt.reference.as_str())
     }
 
+    /// Why it failed, why somebody must look, or what does not fit.
+    pub fn reason(&self) -> Option<&str> {
+        self.case.map(Case::name).or_else(|| self.state.reason())
+    }
+
     /// Whether anybody said that any attempt was paid.
     pub(super) fn was_paid(&self) -> bool {
         self.attempts.iter().any(Attempt::was_paid)
     }
 
-    pub(super) fn was_returned(&self) -> bool {
-        self.attempts.iter().any(|attempt| attempt.knowledge() == Knowledge::Returned)
+    /// The attempt that anybody said was paid, or else the latest.
+    pub(super) fn paid_attempt(&self) -> u32 {
+        let paid = self.attempts.iter().find(|attempt| attempt.was_paid());
+        paid.or(self.latest()).map_or(0, |attempt| attempt.number)
+    }
+
+    pub(super) fn was_returned(&self, number: Option<u32>) -> bool {
+        let mut attempts = self.attempts.iter();
+        attempts.any(|attempt| {
+            Some(attempt.number) == number && attempt.knowledge() == Knowledge::Returned
+        })
     }
 
     pub(super) fn known(&self) -> Known {

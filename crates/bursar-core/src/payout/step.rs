@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::decide::{decide, due, next_attempt};
+use super::decide::{decide, due, next_attempt, settle};
 use super::event::{Answer, Decision, Event, Outcome, Ruling};
 use super::state::{Payout, Proposal, State, Wait};
 use crate::attempt::{Attempt, Evidence, Source, Verdict};
@@ -15,6 +15,8 @@ use crate::rejection::Rejection;
 pub struct Context<'c> {
     pub now: Timestamp,
     pub seed: Seed,
+    /// The payout's own, so that what one request makes for several payouts is different.
+    pub name: &'c str,
     pub channel: &'c Channel,
     /// Nothing new is sent while it is.
     pub is_frozen: bool,
@@ -72,16 +74,22 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
         }
         Event::Submitted { attempt, r#try, outcome } => {
             let evidence = submission_evidence(*r#try, outcome);
-            merge(&mut payout, *attempt, evidence, context.now);
-            Ok(decide(payout, context))
+            let news = merge(&mut payout, *attempt, evidence, context.now);
+            Ok(decide(payout, news, context))
         }
-        Event::Queried { attempt, answer } => {
-            queried(&mut payout, *attempt, answer, context);
-            Ok(decide(payout, context))
+        Event::Queried { attempt, lease_until, answer } => {
+            let evidence = query_evidence(answer);
+            let news =
+                evidence.and_then(|evidence| merge(&mut payout, *attempt, evidence, context.now));
+            // An answer that comes twice, or to a question that was given up, counts as evidence and not as an answer.
+            if payout.state.question() == Some(*lease_until) {
+                asked(&mut payout, *answer == Answer::NotFound, context);
+            }
+            Ok(decide(payout, news, context))
         }
         Event::Told { attempt, evidence } => {
-            merge(&mut payout, *attempt, evidence.clone(), context.now);
-            Ok(decide(payout, context))
+            let news = merge(&mut payout, *attempt, evidence.clone(), context.now);
+            Ok(decide(payout, news, context))
         }
         Event::CancelAsked => cancel(payout),
         Event::Decided(decision) => ruled(payout, decision, context),
@@ -104,14 +112,15 @@ fn submission_evidence(r#try: u32, outcome: &Outcome) -> Evidence {
     let (verdict, provider_reference, detail) = match outcome {
         Outcome::NotSent { detail } => (Verdict::NotSent { r#try }, None, Some(detail.clone())),
         Outcome::Rejected { is_retryable, detail } => {
-            (Verdict::NotPaid { is_retryable: *is_retryable }, None, Some(detail.clone()))
+            let verdict = Verdict::Refused { r#try, is_retryable: *is_retryable };
+            (verdict, None, Some(detail.clone()))
         }
         Outcome::Accepted { provider_reference } => {
             (Verdict::Accepted, provider_reference.clone(), None)
         }
         Outcome::Paid { provider_reference } => (Verdict::Paid, provider_reference.clone(), None),
-        // It has this reference, but what it does with it only a question can tell.
-        Outcome::Duplicate => (Verdict::Unknown { r#try }, None, Some("duplicate".to_owned())),
+        // It has this reference; what it does with it, questions will tell.
+        Outcome::Duplicate => (Verdict::Accepted, None, Some("duplicate".to_owned())),
         Outcome::Unknown { detail } => (Verdict::Unknown { r#try }, None, Some(detail.clone())),
     };
     Evidence { source, verdict, provider_reference, detail }
@@ -121,17 +130,29 @@ fn was_planned(payout: &Payout, number: u32, r#try: u32) -> bool {
     payout.attempts.iter().any(|attempt| attempt.number == number && r#try <= attempt.tries)
 }
 
-/// Evidence about an attempt that does not exist is about nothing.
-pub(super) fn merge(payout: &mut Payout, number: u32, evidence: Evidence, now: Timestamp) {
-    if let Some(attempt) = payout.attempts.iter_mut().find(|attempt| attempt.number == number) {
-        attempt.merge(evidence, now);
-    }
+/// Evidence that was not known before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct News {
+    pub(super) attempt: u32,
+    pub(super) verdict: Verdict,
 }
 
-/// Takes note that a question was answered, and of what the answer proves.
-fn queried(payout: &mut Payout, number: u32, answer: &Answer, context: &Context<'_>) {
+/// Evidence about an attempt that does not exist is about nothing.
+pub(super) fn merge(
+    payout: &mut Payout,
+    number: u32,
+    evidence: Evidence,
+    now: Timestamp,
+) -> Option<News> {
+    let verdict = evidence.verdict;
+    let attempt = payout.attempts.iter_mut().find(|attempt| attempt.number == number)?;
+    attempt.merge(evidence, now).then_some(News { attempt: number, verdict })
+}
+
+/// What an answer proves, if anything.
+fn query_evidence(answer: &Answer) -> Option<Evidence> {
     let source = Source::Query;
-    let evidence = match answer {
+    match answer {
         Answer::Paid { provider_reference } => Some(Evidence {
             provider_reference: provider_reference.clone(),
             ..Evidence::new(source, Verdict::Paid)
@@ -149,15 +170,7 @@ fn queried(payout: &mut Payout, number: u32, answer: &Answer, context: &Context<
             ..Evidence::new(source, Verdict::Returned)
         }),
         Answer::NotFound | Answer::Failed { .. } => None,
-    };
-    if let Some(evidence) = evidence {
-        merge(payout, number, evidence, context.now);
     }
-    if payout.latest().is_none_or(|latest| latest.number != number) {
-        // An answer about an earlier attempt: the question in flight is about another.
-        return;
-    }
-    asked(payout, *answer == Answer::NotFound, context);
 }
 
 /// The next question, or the end of questions.
@@ -196,9 +209,9 @@ const NOT_FOUND_MIN: u32 = 2;
 
 /// Whether “not found” means that it never will be: the channel says so, and has had the time to see it.
 fn is_absence_proven(payout: &Payout, context: &Context<'_>) -> bool {
-    let sent_at = payout.latest().and_then(|attempt| attempt.sent_at);
-    let is_old = |sent_at| later(sent_at, context.channel.visibility_window) < context.now;
-    context.channel.not_found_is_final && sent_at.is_some_and(is_old)
+    let sent_by = payout.latest().and_then(|attempt| attempt.sent_by);
+    let is_old = |sent_by| later(sent_by, context.channel.visibility_window) < context.now;
+    context.channel.not_found_is_final && sent_by.is_some_and(is_old)
 }
 
 fn disprove_tries(payout: &mut Payout, now: Timestamp) {
@@ -250,7 +263,12 @@ fn ruled(payout: Payout, decision: &Decision, context: &Context<'_>) -> Result<S
             }
         }
     }
-    let number = payout.latest().map_or(0, |attempt| attempt.number);
+    let number = match ruling {
+        Ruling::ConfirmPaid => payout.paid_attempt(),
+        Ruling::ConfirmNotPaid | Ruling::KeepWaiting | Ruling::NewAttempt => {
+            payout.latest().map_or(0, |attempt| attempt.number)
+        }
+    };
     let said = |verdict| Evidence {
         detail: Some(evidence.clone()),
         ..Evidence::new(Source::Operator, verdict)
@@ -259,7 +277,7 @@ fn ruled(payout: Payout, decision: &Decision, context: &Context<'_>) -> Result<S
     match ruling {
         Ruling::ConfirmPaid => {
             merge(&mut payout, number, said(Verdict::Paid), context.now);
-            Ok(Step::to(payout, State::Success, &[Booking::Settle]))
+            Ok(settle(payout, number, State::Success, &[Booking::Settle]))
         }
         Ruling::ConfirmNotPaid => {
             let verdict = Verdict::NotPaid { is_retryable: false };

@@ -93,6 +93,11 @@ impl<S: Store + Query> Payments<'_, S> {
         self.report(effect, Event::Submitted { attempt: effect.attempt, r#try, outcome }).await
     }
 
+    async fn queried(&mut self, effect: &Effect, answer: Said) -> &'static str {
+        let Effect { attempt, lease_until, .. } = *effect;
+        self.report(effect, Event::Queried { attempt, lease_until, answer }).await
+    }
+
     async fn told(&mut self, reference: &str, verdict: Verdict) -> &'static str {
         let told = Told {
             channel: "wallet".to_owned(),
@@ -201,8 +206,7 @@ async fn lost_from_sight<S: Store + Query>(payments: &mut Payments<'_, S>) {
         let effects = payments.wake(LANE).await;
         assert_eq!(effects.len(), 1, "question {asked}");
         assert_eq!(effects[0].call, Call::Query);
-        let event = Event::Queried { attempt: 1, answer: Said::NotFound };
-        let status = payments.report(&effects[0], event).await;
+        let status = payments.queried(&effects[0], Said::NotFound).await;
         assert_eq!(status, if asked < 10 { "UNCONFIRMED" } else { "STUCK" }, "question {asked}");
     }
     assert_eq!(payments.balances().await[1], 1_055, "nothing is released on a guess");
@@ -243,10 +247,7 @@ async fn late_and_returned<S: Store + Query>(payments: &mut Payments<'_, S>) {
     payments.desk.now += SignedDuration::from_secs(10);
     let effects = payments.wake(LANE).await;
     let answer = Said::Paid { provider_reference: None };
-    assert_eq!(
-        payments.report(&effects[0], Event::Queried { attempt: 1, answer }).await,
-        "SUCCESS"
-    );
+    assert_eq!(payments.queried(&effects[0], answer).await, "SUCCESS");
     assert_eq!(payments.told(&payout.reference, Verdict::Returned).await, "RETURNED");
     let [available, held, bank] = before;
     // The fee is kept.
@@ -296,6 +297,8 @@ fn payouts_live_in_postgres() {
     });
 }
 
+type Change = fn(&mut NewPayout);
+
 /// What cannot be paid is refused, and nothing is reserved for it.
 #[test]
 fn what_cannot_be_paid_is_refused() {
@@ -310,7 +313,6 @@ fn what_cannot_be_paid_is_refused() {
             change(&mut payout);
             Body::CreatePayout { key, payout }
         };
-        type Change = fn(&mut NewPayout);
         let table: [(Change, &str); 8] = [
             (|payout| payout.channel = "pigeon".to_owned(), "unknown_channel"),
             (|payout| payout.currency = "BDT".to_owned(), "currency_of_channel"),

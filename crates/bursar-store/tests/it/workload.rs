@@ -95,6 +95,7 @@ pub(crate) fn rules() -> Rules {
         submit_is_idempotent: false,
         not_found_is_final: false,
         visibility_window: SignedDuration::from_secs(30),
+        failed_is_final: true,
         concurrency: 64,
         clocks: Clocks::of("mobile_wallet"),
     };

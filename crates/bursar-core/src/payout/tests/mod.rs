@@ -26,13 +26,14 @@ fn channel() -> Channel {
         submit_is_idempotent: false,
         not_found_is_final: false,
         visibility_window: SignedDuration::from_secs(30),
+        failed_is_final: true,
         concurrency: 64,
         clocks: Clocks::of("mobile_wallet"),
     }
 }
 
 fn context(channel: &Channel, now: Timestamp) -> Context<'_> {
-    Context { now, seed: Seed::from(7), channel, is_frozen: false }
+    Context { now, seed: Seed::from(7), name: "po_1", channel, is_frozen: false }
 }
 
 /// A payout in this state whose only attempt was tried this often.
@@ -40,7 +41,7 @@ fn payout(state: State, tries: u32) -> Payout {
     let money = |minor| Money::from_minor(minor, "PKR".parse().unwrap());
     let mut attempt = Attempt::new(1, "ref-1".to_owned());
     attempt.tries = tries;
-    attempt.sent_at = (tries > 0).then(|| at(0));
+    attempt.sent_by = (tries > 0).then(|| at(0));
     Payout {
         terms: Terms {
             funds: Funds {
@@ -61,6 +62,8 @@ fn payout(state: State, tries: u32) -> Payout {
         },
         attempts: vec![attempt],
         state,
+        settled: None,
+        case: None,
         hold_epoch: 1,
         released_by: None,
         proposal: None,
@@ -77,6 +80,7 @@ fn states() -> Vec<Payout> {
         }
         payout
     };
+    let settled = |payout| Payout { settled: Some(1), ..payout };
     let unknown = [Verdict::Unknown { r#try: 1 }];
     let accepted = [Verdict::Accepted];
     let refused = [Verdict::NotPaid { is_retryable: false }];
@@ -98,11 +102,11 @@ fn states() -> Vec<Payout> {
             payout(stuck(StuckReason::Conflict, wait), 1),
             &[accepted[0], Verdict::Paid, refused[0]],
         ),
-        with(payout(State::Success, 1), &[Verdict::Paid]),
+        settled(with(payout(State::Success, 1), &[Verdict::Paid])),
         with(payout(failed, 1), &refused),
         payout(State::Cancelled, 0),
-        with(payout(State::Returned, 1), &[Verdict::Paid, Verdict::Returned]),
-        with(payout(State::LateSuccess, 1), &[refused[0], Verdict::Paid]),
+        settled(with(payout(State::Returned, 1), &[Verdict::Paid, Verdict::Returned])),
+        settled(with(payout(State::LateSuccess, 1), &[refused[0], Verdict::Paid])),
     ]
 }
 
@@ -110,7 +114,7 @@ fn states() -> Vec<Payout> {
 fn events() -> Vec<Event> {
     let text = || "said so".to_owned();
     let submitted = |outcome| Event::Submitted { attempt: 1, r#try: 1, outcome };
-    let queried = |answer| Event::Queried { attempt: 1, answer };
+    let queried = |answer| Event::Queried { attempt: 1, lease_until: at(100), answer };
     let told =
         |verdict| Event::Told { attempt: 1, evidence: Evidence::new(Source::Callback, verdict) };
     let decided = |ruling| {
@@ -184,6 +188,7 @@ fn describe(before: &Payout, result: &Result<Step, crate::rejection::Rejection>)
         Effect::Submit { attempt, r#try, .. } => format!("!submit {attempt}.{try}"),
         Effect::Query { attempt, .. } => format!("!query {attempt}"),
     }));
+    words.extend(step.payout.case.map(|case| format!("case {case:?}")));
     if step.payout.attempts.len() > before.attempts.len() {
         words.push("new attempt".to_owned());
     }
@@ -229,4 +234,136 @@ fn every_stored_payout_reads_back() {
         texts.push(stored.encode());
     }
     insta::assert_snapshot!(texts.join("\n"));
+}
+
+fn told(attempt: u32, verdict: Verdict) -> Event {
+    Event::Told { attempt, evidence: Evidence::new(Source::Callback, verdict) }
+}
+
+/// Applies events one after the other and returns the payout with everything that was booked.
+fn after(mut payout: Payout, channel: &Channel, events: &[Event]) -> (Payout, Vec<Booking>) {
+    let mut booked = Vec::new();
+    for event in events {
+        let next = step(&payout, event, &context(channel, at(100))).unwrap();
+        booked.extend(next.bookings);
+        payout = next.payout;
+    }
+    (payout, booked)
+}
+
+/// A person has seen the evidence and ruled; hearing the same again changes nothing, hearing something new does.
+#[test]
+fn a_ruling_stands_until_there_is_news() {
+    let channel = channel();
+    let conflict = states().into_iter().find(|payout| name(&payout.state) == "STUCK Conflict");
+    let ruling = Ruling::ConfirmNotPaid;
+    let (actor, evidence) = ("ops".to_owned(), "looked".to_owned());
+    let ruled = Event::Decided(Decision { ruling, actor, evidence, needs_two: false });
+    let failed = Answer::Failed { detail: "timeout".to_owned() };
+    let noise = [
+        ruled,
+        Event::Queried { attempt: 1, lease_until: at(100), answer: failed },
+        Event::Told { attempt: 1, evidence: Evidence::new(Source::Submission, Verdict::Paid) },
+        Event::Told { attempt: 1, evidence: Evidence::new(Source::Submission, Verdict::Accepted) },
+    ];
+    let (payout, booked) = after(conflict.unwrap(), &channel, &noise);
+    assert_eq!((payout.state.status(), booked), ("FAILED", vec![Booking::Release]));
+    let (payout, booked) = after(payout, &channel, &[told(1, Verdict::Paid)]);
+    assert_eq!(payout.state, State::LateSuccess);
+    assert_eq!(booked, [Booking::TakeBackRelease, Booking::Settle]);
+}
+
+/// The channel pays an attempt that it had refused, and the next one as well: nothing is booked twice, and it is a case.
+#[test]
+fn a_second_payment_is_never_silent() {
+    let channel = channel();
+    let busy = told(1, Verdict::NotPaid { is_retryable: true });
+    let start = payout(State::Submitting { lease_until: at(100) }, 1);
+    let (two, _) = after(start, &channel, &[busy, Event::Due]);
+    assert_eq!(two.attempts.len(), 2);
+    let (paid, booked) = after(two.clone(), &channel, &[told(2, Verdict::Paid)]);
+    assert_eq!(
+        (paid.state.status(), paid.settled, booked),
+        ("SUCCESS", Some(2), vec![Booking::Settle])
+    );
+    let (twice, booked) = after(paid, &channel, &[told(1, Verdict::Paid)]);
+    assert_eq!((twice.reason(), booked), (Some("paid_twice"), vec![]));
+    // The second one comes back: that is not the merchant's money.
+    let (back, booked) = after(twice.clone(), &channel, &[told(1, Verdict::Returned)]);
+    assert_eq!((back.state.status(), booked), ("SUCCESS", vec![]));
+    let (returned, booked) = after(twice, &channel, &[told(2, Verdict::Returned)]);
+    assert_eq!((returned.state.status(), booked), ("RETURNED", vec![Booking::Return]));
+    // While the second is still out, somebody must look before anything is settled.
+    let (stuck, booked) = after(two, &channel, &[told(1, Verdict::Paid)]);
+    assert_eq!((name(&stuck.state).as_str(), booked), ("STUCK Conflict", vec![]));
+}
+
+/// “Not found” counts once for each question, and only once the last byte must have been seen.
+#[test]
+fn absence_is_proven_slowly() {
+    let channel = Channel { not_found_is_final: true, ..channel() };
+    let mut payout = payout(State::Ready { not_before: at(0) }, 0);
+    let mut now = at(0);
+    let mut answers = 0;
+    while !matches!(payout.state, State::Ready { .. }) || answers == 0 {
+        now = payout.state.due().unwrap().max(now);
+        let next = step(&payout, &Event::Due, &context(&channel, now)).unwrap();
+        payout = next.payout;
+        if let Some(Effect::Query { attempt, lease_until }) = next.effect {
+            answers += 1;
+            for _ in 0..3 {
+                let event = Event::Queried { attempt, lease_until, answer: Answer::NotFound };
+                payout = step(&payout, &event, &context(&channel, now)).unwrap().payout;
+            }
+        }
+    }
+    // Sent by second 75 at the latest, visible 30 seconds later; asked at 80 and 95 in vain, and at 125 for good.
+    assert_eq!(answers, 3);
+    assert!(now > at(75 + 30), "{now}");
+}
+
+/// A try that nobody knows about may still arrive: the refusal of another one gives no right to a new reference.
+#[test]
+fn the_refusal_of_one_try_says_nothing_about_another() {
+    let channel = Channel { submit_is_idempotent: true, ..channel() };
+    let start = payout(State::Submitting { lease_until: at(100) }, 1);
+    let (resent, _) = after(start, &channel, &[Event::Due]);
+    assert_eq!(resent.state.status(), "READY", "the same reference may be sent again");
+    let again = step(&resent, &Event::Due, &context(&channel, at(200))).unwrap().payout;
+    let outcome = Outcome::Rejected { is_retryable: true, detail: "busy".to_owned() };
+    let refused = Event::Submitted { attempt: 1, r#try: 2, outcome };
+    let (unsure, booked) = after(again.clone(), &channel, &[refused]);
+    assert_eq!((unsure.attempts.len(), booked), (1, vec![]));
+    assert_eq!(unsure.state.status(), "READY");
+    let duplicate = Event::Submitted { attempt: 1, r#try: 2, outcome: Outcome::Duplicate };
+    assert_eq!(after(again, &channel, &[duplicate]).0.state.status(), "PROCESSING");
+}
+
+#[test]
+fn two_people_decide_the_same_or_nothing_happens() {
+    let channel = channel();
+    let stuck = states().into_iter().find(|payout| name(&payout.state) == "STUCK Ambiguous");
+    let decided = |actor: &str, ruling| {
+        let (actor, evidence) = (actor.to_owned(), "looked".to_owned());
+        Event::Decided(Decision { ruling, actor, evidence, needs_two: true })
+    };
+    let first = [decided("a", Ruling::ConfirmNotPaid)];
+    let (proposed, booked) = after(stuck.unwrap(), &channel, &first);
+    assert_eq!((proposed.state.status(), booked), ("STUCK", vec![]));
+    let again = step(&proposed, &first[0], &context(&channel, at(100)));
+    assert_eq!(again.unwrap_err().code(), "second_person_needed");
+    let (other, booked) = after(proposed.clone(), &channel, &[decided("b", Ruling::ConfirmPaid)]);
+    assert_eq!((other.state.status(), booked), ("STUCK", vec![]), "they do not agree");
+    let (done, booked) = after(proposed, &channel, &[decided("b", Ruling::ConfirmNotPaid)]);
+    assert_eq!((done.state.status(), booked), ("FAILED", vec![Booking::Release]));
+}
+
+#[test]
+fn nothing_is_sent_while_frozen() {
+    let channel = channel();
+    let ready = payout(State::Ready { not_before: at(0) }, 0);
+    let frozen = Context { is_frozen: true, ..context(&channel, at(0)) };
+    let next = step(&ready, &Event::Due, &frozen).unwrap();
+    assert_eq!((next.payout.state.status(), next.effect), ("READY", None));
+    assert_eq!(next.payout.attempts, ready.attempts);
 }

@@ -12,13 +12,14 @@ pub(super) type StepFn = fn(&Payout, &Event, &Context<'_>) -> Result<Step, Rejec
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Truth {
     Nothing,
-    /// On its way: the channel will see it, and nobody can stop it.
-    InTransit,
     Pending,
     Paid,
     Failed,
     Returned,
 }
+
+/// Attempt and try.
+type Shot = (u32, u32);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct World {
@@ -27,9 +28,13 @@ pub(super) struct World {
     /// Whether the channel ever took it, for callbacks that come late.
     was_pending: Vec<bool>,
     /// A submission that was saved and has not been sent, and may still be.
-    unsent: Option<(u32, u32)>,
-    /// Submissions that were not sent, and whose process may still say so.
-    not_sent: BTreeSet<(u32, u32)>,
+    unsent: Option<Shot>,
+    /// On their way: the channel will see them, and nobody can stop them.
+    in_transit: BTreeSet<Shot>,
+    /// Seen by the channel and not taken.
+    refused: BTreeSet<Shot>,
+    /// Not sent, and whose process may still say so.
+    not_sent: BTreeSet<Shot>,
     is_held: bool,
 }
 
@@ -39,9 +44,13 @@ pub(super) enum Happening {
     Send,
     /// The process gives up before the first byte, and can prove it.
     GiveUp,
-    Process {
+    /// The channel sees a submission and does not take it.
+    Refuse(Shot),
+    /// The channel sees a submission and takes it.
+    Take(Shot, Truth),
+    Become {
         attempt: u32,
-        becomes: Truth,
+        truth: Truth,
     },
     /// Something reaches us.
     Event(Event),
@@ -56,6 +65,8 @@ impl World {
             truths: vec![Truth::Nothing],
             was_pending: vec![false],
             unsent: None,
+            in_transit: BTreeSet::new(),
+            refused: BTreeSet::new(),
             not_sent: BTreeSet::new(),
             is_held: true,
         }
@@ -69,9 +80,13 @@ impl World {
         self.truths[usize::try_from(attempt).unwrap() - 1]
     }
 
-    fn may_still_be_paid(&self) -> bool {
-        self.unsent.is_some()
-            || self.truths.iter().any(|truth| matches!(truth, Truth::InTransit | Truth::Pending))
+    fn may_still_be_paid(&self, channel: &Channel) -> bool {
+        let is_pending = self.truths.contains(&Truth::Pending);
+        // A channel that pays a reference once does not take a second copy of what has failed.
+        let is_harmless =
+            |shot: &Shot| channel.submit_is_idempotent && self.truth(shot.0) != Truth::Nothing;
+        let is_coming = self.in_transit.iter().any(|shot| !is_harmless(shot));
+        self.unsent.is_some() || is_coming || is_pending
     }
 
     fn is_paid(&self) -> bool {
@@ -87,80 +102,114 @@ impl World {
         if self.unsent.is_some() {
             found.extend([Happening::Send, Happening::GiveUp]);
         }
-        for (attempt, r#try) in self.not_sent.iter().copied() {
-            let outcome = Outcome::NotSent { detail: String::new() };
-            found.push(Happening::Event(Event::Submitted { attempt, r#try, outcome }));
+        for shot in &self.in_transit {
+            found.push(Happening::Refuse(*shot));
+            found.extend([Truth::Pending, Truth::Paid].map(|truth| Happening::Take(*shot, truth)));
         }
         for attempt in &self.payout.attempts {
-            self.about(attempt, channel, &mut found);
+            self.become_and_say(attempt.number, &mut found);
+            self.submissions(attempt, &mut found);
         }
+        self.answers(channel, &mut found);
         if matches!(self.payout.state, State::Stuck { .. }) {
-            found.extend(self.honest_decisions());
+            found.extend(self.honest_decisions(channel));
         }
         found
     }
 
-    /// What the channel may do with an attempt, and say about it: now, again, or late.
-    fn about(&self, attempt: &Attempt, channel: &Channel, found: &mut Vec<Happening>) {
-        let number = attempt.number;
+    /// What the channel may do with what it took, and say about it: now, again, or late.
+    fn become_and_say(&self, number: u32, found: &mut Vec<Happening>) {
         let truth = self.truth(number);
         let becomes: &[Truth] = match truth {
-            Truth::InTransit => &[Truth::Pending, Truth::Paid, Truth::Failed],
             Truth::Pending => &[Truth::Paid, Truth::Failed],
             Truth::Paid => &[Truth::Returned],
             Truth::Nothing | Truth::Failed | Truth::Returned => &[],
         };
         found.extend(
-            becomes.iter().map(|becomes| Happening::Process { attempt: number, becomes: *becomes }),
+            becomes.iter().map(|truth| Happening::Become { attempt: number, truth: *truth }),
         );
         let mut says = Vec::new();
         if self.was_pending[usize::try_from(number).unwrap() - 1] {
             says.push(Verdict::Accepted);
         }
         match truth {
-            Truth::Nothing | Truth::InTransit | Truth::Pending => {}
+            Truth::Nothing | Truth::Pending => {}
             Truth::Paid => says.push(Verdict::Paid),
             Truth::Failed => {
                 says.extend([true, false].map(|is_retryable| Verdict::NotPaid { is_retryable }));
             }
             Truth::Returned => says.extend([Verdict::Paid, Verdict::Returned]),
         }
-        found.extend(says.into_iter().map(|verdict| {
-            let evidence = Evidence::new(Source::Callback, verdict);
-            Happening::Event(Event::Told { attempt: number, evidence })
-        }));
-        let is_asked = matches!(
-            self.payout.state,
-            State::Unconfirmed { wait: Wait::Asking { .. }, .. }
-                | State::Processing { wait: Wait::Asking { .. }, .. }
-                | State::Stuck { wait: Wait::Asking { .. }, .. }
-        );
-        if is_asked && self.payout.latest() == Some(attempt) {
-            let failed = Answer::Failed { detail: String::new() };
-            let answer = match truth {
-                // A channel whose “not found” is final shows what is on its way within its window.
-                Truth::InTransit if channel.not_found_is_final => failed.clone(),
-                Truth::Nothing | Truth::InTransit => Answer::NotFound,
-                Truth::Pending => Answer::Pending { provider_reference: None },
-                Truth::Paid => Answer::Paid { provider_reference: None },
-                Truth::Failed => Answer::NotPaid { is_retryable: false, detail: String::new() },
-                Truth::Returned => Answer::Returned { detail: String::new() },
-            };
-            for answer in [answer, failed] {
-                found.push(Happening::Event(Event::Queried { attempt: number, answer }));
+        found.extend(says.into_iter().map(|verdict| Happening::Event(told(number, verdict))));
+    }
+
+    /// How submissions may come back, once or again: the truth, or that nobody knows.
+    fn submissions(&self, attempt: &Attempt, found: &mut Vec<Happening>) {
+        let number = attempt.number;
+        let detail = String::new;
+        for r#try in 1..=attempt.tries {
+            let shot = (number, r#try);
+            let mut outcomes = Vec::new();
+            if self.not_sent.contains(&shot) {
+                outcomes.push(Outcome::NotSent { detail: detail() });
+            } else if self.refused.contains(&shot) {
+                outcomes.extend(
+                    [true, false]
+                        .map(|is_retryable| Outcome::Rejected { is_retryable, detail: detail() }),
+                );
+            } else if self.unsent != Some(shot) {
+                outcomes.push(Outcome::Unknown { detail: detail() });
+                match self.truth(number) {
+                    Truth::Nothing | Truth::Failed => {}
+                    Truth::Pending => {
+                        outcomes.push(Outcome::Accepted { provider_reference: None });
+                    }
+                    Truth::Paid | Truth::Returned => {
+                        outcomes.push(Outcome::Paid { provider_reference: None });
+                    }
+                }
             }
+            found.extend(outcomes.into_iter().map(|outcome| {
+                Happening::Event(Event::Submitted { attempt: number, r#try, outcome })
+            }));
+        }
+    }
+
+    /// What may be said to the question in flight, or to one that was given up.
+    fn answers(&self, channel: &Channel, found: &mut Vec<Happening>) {
+        let Some(attempt) = self.payout.latest().filter(|attempt| attempt.tries > 0) else {
+            return;
+        };
+        let number = attempt.number;
+        let is_coming = self.in_transit.iter().any(|(attempt, _)| *attempt == number);
+        let failed = Answer::Failed { detail: String::new() };
+        let answer = match self.truth(number) {
+            // A channel whose “not found” is final shows what is on its way within its window.
+            Truth::Nothing if channel.not_found_is_final && is_coming => failed.clone(),
+            Truth::Nothing => Answer::NotFound,
+            Truth::Pending => Answer::Pending { provider_reference: None },
+            Truth::Paid => Answer::Paid { provider_reference: None },
+            Truth::Failed => Answer::NotPaid { is_retryable: false, detail: String::new() },
+            Truth::Returned => Answer::Returned { detail: String::new() },
+        };
+        // Second 0 is the question in flight; whatever was answered later than that was given up.
+        for (lease_until, answer) in [(at(0), answer.clone()), (at(0), failed), (at(-1), answer)] {
+            let event = Event::Queried { attempt: number, lease_until, answer };
+            found.push(Happening::Event(event));
         }
     }
 
     /// People decide what is true.
-    fn honest_decisions(&self) -> Vec<Happening> {
+    fn honest_decisions(&self, channel: &Channel) -> Vec<Happening> {
         let mut rulings = vec![Ruling::KeepWaiting];
         if self.is_paid() {
             rulings.push(Ruling::ConfirmPaid);
-        } else if !self.may_still_be_paid() {
+        } else if !self.may_still_be_paid(channel) {
             rulings.push(Ruling::ConfirmNotPaid);
             // Enough for everything that two attempts can do to each other.
-            rulings.extend((self.truths.len() < 2).then_some(Ruling::NewAttempt));
+            let attempts = u32::try_from(self.truths.len()).unwrap();
+            let may_try = attempts < channel.clocks.attempts_max;
+            rulings.extend(may_try.then_some(Ruling::NewAttempt));
         }
         let decided = |ruling| {
             let (actor, evidence) = ("ops".to_owned(), "looked".to_owned());
@@ -178,24 +227,21 @@ impl World {
     ) -> Result<Self, String> {
         let mut world = self.clone();
         match happening {
-            Happening::Send => {
-                let (attempt, _) = world.unsent.take().unwrap();
-                let index = usize::try_from(attempt).unwrap() - 1;
-                if world.truths[index] != Truth::Nothing {
-                    return Err(format!("reference {attempt} was sent twice"));
-                }
-                world.truths[index] = Truth::InTransit;
-            }
+            Happening::Send => world.in_transit.extend(world.unsent.take()),
             Happening::GiveUp => world.not_sent.extend(world.unsent.take()),
-            Happening::Process { attempt, becomes } => {
-                let index = usize::try_from(*attempt).unwrap() - 1;
-                world.truths[index] = *becomes;
-                world.was_pending[index] |= *becomes == Truth::Pending;
-                let paid = |truth: &&Truth| matches!(truth, Truth::Paid | Truth::Returned);
-                if world.truths.iter().filter(paid).count() > 1 {
-                    return Err("the beneficiary was paid twice".to_owned());
+            Happening::Refuse(shot) => {
+                world.in_transit.remove(shot);
+                world.refused.insert(*shot);
+            }
+            Happening::Take(shot, truth) => {
+                world.in_transit.remove(shot);
+                if world.truth(shot.0) == Truth::Nothing {
+                    world.become_true(shot.0, *truth)?;
+                } else if !channel.submit_is_idempotent {
+                    return Err("the channel got one reference twice".to_owned());
                 }
             }
+            Happening::Become { attempt, truth } => world.become_true(*attempt, *truth)?,
             Happening::Event(event) => {
                 let due = world.payout.state.due().unwrap_or(at(0));
                 let now = if *event == Event::Due { due } else { at(0) };
@@ -204,6 +250,17 @@ impl World {
             Happening::Late => world.step(&Event::Due, channel, at(1_000_000), step)?,
         }
         Ok(world)
+    }
+
+    fn become_true(&mut self, attempt: u32, truth: Truth) -> Result<(), String> {
+        let index = usize::try_from(attempt).unwrap() - 1;
+        self.truths[index] = truth;
+        self.was_pending[index] |= truth == Truth::Pending;
+        let paid = |truth: &&Truth| matches!(truth, Truth::Paid | Truth::Returned);
+        if self.truths.iter().filter(paid).count() > 1 {
+            return Err("the beneficiary was paid twice".to_owned());
+        }
+        Ok(())
     }
 
     fn step(
@@ -226,10 +283,20 @@ impl World {
         self.truths.resize(self.payout.attempts.len(), Truth::Nothing);
         self.was_pending.resize(self.payout.attempts.len(), false);
         for booking in bookings {
-            self.book(booking)?;
+            self.book(booking, channel)?;
         }
         if let Some(Effect::Submit { attempt, r#try, .. }) = effect {
-            if self.may_still_be_paid() || self.is_paid() {
+            let is_safe = |shot: &Shot| {
+                let is_taken = self.truth(shot.0) != Truth::Nothing;
+                channel.submit_is_idempotent && (shot.0 == attempt || is_taken)
+            };
+            let may_be_paid = self.in_transit.iter().any(|shot| !is_safe(shot));
+            let others = self.truths.iter().zip(1_u32..).filter(|(_, number)| *number != attempt);
+            let is_elsewhere = others
+                .into_iter()
+                .any(|(truth, _)| !matches!(truth, Truth::Nothing | Truth::Failed));
+            let is_here = self.truth(attempt) != Truth::Nothing && !channel.submit_is_idempotent;
+            if may_be_paid || is_elsewhere || is_here {
                 return Err("submitted while an earlier submission may be paid".to_owned());
             }
             if !self.is_held {
@@ -247,7 +314,7 @@ impl World {
         Ok(())
     }
 
-    fn book(&mut self, booking: Booking) -> Result<(), String> {
+    fn book(&mut self, booking: Booking, channel: &Channel) -> Result<(), String> {
         match booking {
             Booking::Reserve => Err("reserved again".to_owned()),
             Booking::Settle | Booking::Release if !self.is_held => {
@@ -255,7 +322,7 @@ impl World {
             }
             Booking::Settle if !self.is_paid() => Err("settled what was not paid".to_owned()),
             Booking::Release if self.is_paid() => Err("released what was paid".to_owned()),
-            Booking::Release if self.may_still_be_paid() => {
+            Booking::Release if self.may_still_be_paid(channel) => {
                 Err("released what may still be paid".to_owned())
             }
             Booking::Settle | Booking::Release => {
