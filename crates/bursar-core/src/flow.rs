@@ -1,9 +1,10 @@
 //! Flows: pure state machines that wait for exactly one thing, and how they are kept.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::funds::Funds;
 use crate::ids::{FlowId, PayoutId, ReservationId};
 use crate::payout::Payout;
 use crate::reservation::Reservation;
@@ -19,6 +20,15 @@ pub struct Flow {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub state: FlowState,
+    /// Set aside for a while, because what it must do was refused.
+    pub parked: Option<Parked>,
+}
+
+/// How often in a row it was refused, and when it is woken again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parked {
+    pub times: u32,
+    pub until: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,10 +54,22 @@ pub struct UnreadableState {
 
 impl Flow {
     pub fn due(&self) -> Option<Due> {
-        match &self.state {
+        let due = match &self.state {
             FlowState::Reservation(reservation) => reservation.due(),
             FlowState::Payout(payout) => payout.due(),
-        }
+        }?;
+        let at = self.parked.map_or(due.at, |parked| parked.until.max(due.at));
+        Some(Due { at, ..due })
+    }
+
+    /// Set aside: a minute, then twice as long every time, at most a day. Those behind it are not kept waiting.
+    #[must_use]
+    pub(crate) fn park(self, now: Timestamp) -> Self {
+        let times = self.parked.map_or(0, |parked| parked.times).saturating_add(1);
+        let minutes = 1_i64.checked_shl(times.saturating_sub(1)).unwrap_or(i64::MAX);
+        let pause = SignedDuration::from_mins(minutes.clamp(1, 24 * 60));
+        let until = now.saturating_add(pause).unwrap_or(Timestamp::MAX);
+        Self { parked: Some(Parked { times, until }), ..self }
     }
 
     /// The name under which people know it, and the reference of everything that the ledger books for it.
@@ -80,6 +102,13 @@ impl FlowState {
         }
     }
 
+    pub fn funds(&self) -> &Funds {
+        match self {
+            Self::Reservation(reservation) => &reservation.terms.funds,
+            Self::Payout(payout) => &payout.terms.funds,
+        }
+    }
+
     pub fn payout(&self) -> Option<&Payout> {
         match self {
             Self::Payout(payout) => Some(payout),
@@ -94,22 +123,28 @@ impl FlowState {
             Self::Payout(payout) => payout.state.event(),
         }
     }
+}
 
-    /// As text that later versions can still read.
+impl Flow {
+    /// State and all, as text that later versions can still read.
     pub fn encode(&self) -> String {
-        match self {
-            Self::Reservation(reservation) => to_json(&Versioned { v: 1, flow: reservation }),
-            Self::Payout(payout) => to_json(&Versioned { v: 1, flow: payout }),
+        let (v, parked) = (1, self.parked);
+        match &self.state {
+            FlowState::Reservation(flow) => to_json(&Versioned { v, parked, flow }),
+            FlowState::Payout(flow) => to_json(&Versioned { v, parked, flow }),
         }
     }
 
-    pub fn decode(kind: &str, text: &str) -> Result<Self, UnreadableState> {
-        let unreadable = |reason: String| UnreadableState { kind: kind.to_owned(), reason };
-        match kind {
-            "reservation" => read(text).map(Self::Reservation).map_err(unreadable),
-            "payout" => read(text).map(Self::Payout).map_err(unreadable),
-            _ => Err(unreadable("this version does not know such flows".to_owned())),
-        }
+    /// What `encode` has written.
+    pub fn decode(kind: &str, text: &str) -> Result<(FlowState, Option<Parked>), UnreadableState> {
+        let read = match kind {
+            "reservation" => {
+                read(text).map(|(flow, parked)| (FlowState::Reservation(flow), parked))
+            }
+            "payout" => read(text).map(|(flow, parked)| (FlowState::Payout(flow), parked)),
+            _ => Err("this version does not know such flows".to_owned()),
+        };
+        read.map_err(|reason| UnreadableState { kind: kind.to_owned(), reason })
     }
 }
 
@@ -118,16 +153,17 @@ impl FlowState {
 #[serde(deny_unknown_fields)]
 struct Versioned<F> {
     v: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parked: Option<Parked>,
     flow: F,
 }
 
-fn read<F: DeserializeOwned>(text: &str) -> Result<F, String> {
+fn read<F: DeserializeOwned>(text: &str) -> Result<(F, Option<Parked>), String> {
     let stored: Versioned<F> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if stored.v == 1 {
-        Ok(stored.flow)
-    } else {
-        Err(format!("version {} is not known here", stored.v))
+    if stored.v != 1 {
+        return Err(format!("version {} is not known here", stored.v));
     }
+    Ok((stored.flow, stored.parked))
 }
 
 /// A value of texts and numbers as JSON.

@@ -98,7 +98,7 @@ pub enum Reply {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Woken {
     pub flows: Vec<String>,
-    /// Still due: the ledger refused what they must book. Somebody must look at these.
+    /// What they must do was refused, and they were set aside for a while. Somebody must look at these.
     pub refused: Vec<(String, Rejection)>,
 }
 

@@ -19,6 +19,7 @@ pub async fn turn(store: &mut impl Store, batch: &Batch<'_>) -> Result<Commit, S
         return Ok(apply(batch, ReadSet::default()));
     };
     let mut tries: u32 = 0;
+    let mut is_unknown = false;
     loop {
         tries = tries.saturating_add(1);
         let (commit, error) = match attempt(store, batch, id).await {
@@ -26,8 +27,13 @@ pub async fn turn(store: &mut impl Store, batch: &Batch<'_>) -> Result<Commit, S
             Err(failed) => failed,
         };
         match (error, commit) {
+            // A commit that was lost from sight may have arrived since: then it is in its own way.
+            (StoreError::Conflict, Some(commit)) if is_unknown && store.has_commit(id).await? => {
+                return Ok(commit);
+            }
             (StoreError::Conflict, _) if tries < TRIES_MAX => {}
             (StoreError::Unknown(reason), Some(commit)) => {
+                is_unknown = true;
                 match store.has_commit(id).await {
                     Ok(true) => return Ok(commit),
                     Ok(false) if tries < TRIES_MAX => {}

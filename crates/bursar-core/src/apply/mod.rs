@@ -165,7 +165,12 @@ impl<'r> Draft<'r> {
             };
             match advanced {
                 Ok(_) => woken.flows.push(name),
-                Err(rejection) => woken.refused.push((name, rejection)),
+                Err(rejection) => {
+                    woken.refused.push((name, rejection));
+                    if let Some(flow) = self.flows.get(&id).cloned() {
+                        self.put(flow.park(admission.now), admission);
+                    }
+                }
             }
         }
         Reply::Woken(woken)

@@ -46,6 +46,7 @@ impl Draft<'_> {
             created_at: admission.now,
             updated_at: admission.now,
             state: FlowState::Payout(Box::new(payout)),
+            parked: None,
         };
         self.keep(flow.clone(), admission);
         Ok(self.answer(key, request_hash, &flow))
@@ -160,6 +161,7 @@ impl Draft<'_> {
             sequence: flow.sequence.saturating_add(u64::from(is_told)),
             updated_at: admission.now,
             state: FlowState::Payout(Box::new(payout)),
+            parked: None,
             ..flow
         };
         if let (Some(effect), Some(payout)) = (next.effect, flow.state.payout()) {

@@ -28,6 +28,7 @@ impl Draft<'_> {
             created_at: admission.now,
             updated_at: admission.now,
             state: FlowState::Reservation(reservation),
+            parked: None,
         };
         self.keep(flow.clone(), admission);
         Ok(self.answer(key, request_hash, &flow))
@@ -76,6 +77,7 @@ impl Draft<'_> {
             sequence: flow.sequence.saturating_add(1),
             updated_at: admission.now,
             state: FlowState::Reservation(reservation),
+            parked: None,
             ..flow
         };
         self.keep(flow.clone(), admission);

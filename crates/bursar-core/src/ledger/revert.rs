@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::hold::{Claim, HoldKey};
 use super::post::{Changes, Moved};
-use super::{Admission, Event, Hold, Ledger, Posted, Transaction};
+use super::{Admission, Event, Hold, Ledger, Posted, Transaction, to_microseconds};
 use crate::chart::GlCode;
 use crate::ids::TransactionId;
 use crate::journal::{Posting, WORLD};
@@ -46,7 +46,8 @@ impl Revert {
         let id = event.reference.parse().map_err(|_| Rejection::UnknownTransaction {
             reference: event.reference.chars().take(80).collect(),
         })?;
-        Ok(Self { id, overdraft: RevertOverdraft::Refused, effective_at: event.effective_at })
+        let effective_at = event.effective_at.map(to_microseconds);
+        Ok(Self { id, overdraft: RevertOverdraft::Refused, effective_at })
     }
 }
 

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 
 use super::{Booking, Event, Reservation, State, Step, Terms, step};
-use crate::flow::FlowState;
+use crate::flow::{Flow, FlowState, Parked};
 use crate::funds::Funds;
-use crate::ids::{ReservationId, Seed};
+use crate::ids::{FlowId, ReservationId, Seed};
 use crate::money::Money;
 
 fn at(second: i64) -> Timestamp {
@@ -71,11 +71,24 @@ fn only_what_is_not_over_waits() {
 
 #[test]
 fn what_is_stored_reads_back() {
+    let flow = |state, parked| Flow {
+        id: FlowId::new(at(0), &Seed::from(1), 0),
+        merchant: "m1".to_owned(),
+        version: 1,
+        sequence: 1,
+        created_at: at(0),
+        updated_at: at(0),
+        state: FlowState::Reservation(reservation(state)),
+        parked,
+    };
     for state in State::ALL {
-        let stored = FlowState::Reservation(reservation(state));
-        assert_eq!(FlowState::decode("reservation", &stored.encode()).unwrap(), stored);
+        let flow = flow(state, None);
+        assert_eq!(Flow::decode("reservation", &flow.encode()).unwrap(), (flow.state, None));
     }
-    let text = FlowState::Reservation(reservation(State::Held)).encode();
+    let parked = Some(Parked { times: 2, until: at(90) });
+    let parked = flow(State::Held, parked);
+    assert_eq!(Flow::decode("reservation", &parked.encode()).unwrap().1, parked.parked);
+    let text = flow(State::Held, None).encode();
     insta::assert_snapshot!(text);
     for (kind, text) in [
         ("reservation", text.replace("\"v\":1", "\"v\":2")),
@@ -84,6 +97,28 @@ fn what_is_stored_reads_back() {
         ("reservation", text.replace("\"fee\"", "\"tip\"")),
         ("journey", text.clone()),
     ] {
-        assert!(FlowState::decode(kind, &text).is_err(), "{kind} {text}");
+        assert!(Flow::decode(kind, &text).is_err(), "{kind} {text}");
     }
+}
+
+#[test]
+fn what_is_refused_waits_ever_longer() {
+    let mut flow = Flow {
+        id: FlowId::new(at(0), &Seed::from(1), 0),
+        merchant: "m1".to_owned(),
+        version: 1,
+        sequence: 1,
+        created_at: at(0),
+        updated_at: at(0),
+        state: FlowState::Reservation(reservation(State::Held)),
+        parked: None,
+    };
+    assert_eq!(flow.due().unwrap().at, at(60));
+    let mut pauses = Vec::new();
+    for _ in 0..14 {
+        flow = flow.park(at(60));
+        pauses.push((flow.due().unwrap().at - at(60)).get_seconds());
+    }
+    let minutes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_440, 1_440, 1_440];
+    assert_eq!(pauses, minutes.map(|minutes| minutes * 60));
 }

@@ -10,6 +10,7 @@ use super::mapping::Leg;
 use super::rule::{Input, Rule};
 use crate::chart::{GlAccount, GlCode};
 use crate::journal::{Posting, WORLD};
+use crate::ledger::to_microseconds;
 use crate::money::{Currency, Money};
 use crate::numscript::{self, Error, Inputs, Monetary, Name, Outcome, Records, Value};
 use crate::rejection::Rejection;
@@ -63,6 +64,7 @@ impl Rule {
         effective_at: Option<Timestamp>,
     ) -> Result<Bound<'_>, Rejection> {
         check_reference(reference)?;
+        let effective_at = effective_at.map(to_microseconds);
         self.check_names(variables)?;
         let mut hash = RequestHash::new(&self.event, reference, effective_at);
         let mut legs = Vec::with_capacity(self.legs.len());

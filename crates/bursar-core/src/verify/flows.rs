@@ -1,14 +1,13 @@
 //! Flows against what was told about them, what they hold, and what they wait for.
 
-use sha2::{Digest as _, Sha256};
-
 use super::Verifier;
 use crate::feed::FeedEvent;
 use crate::flow::{Due, Flow, FlowState};
 use crate::idempotency::FlowReply;
 use crate::ids::FlowId;
 use crate::ledger::{HoldKey, HoldState};
-use crate::reservation::Booking;
+use crate::payout;
+use crate::reservation::{self, Booking};
 use crate::rulebook::Rule;
 
 /// The last thing that was told about a resource.
@@ -16,7 +15,8 @@ use crate::rulebook::Rule;
 pub(super) struct Told {
     sequence: u64,
     kind: String,
-    data: [u8; 32],
+    /// The resource as it was told; none if that cannot be read.
+    reply: Option<FlowReply>,
 }
 
 impl Verifier<'_> {
@@ -30,8 +30,11 @@ impl Verifier<'_> {
                 event.id, event.sequence, event.resource
             ));
         }
-        let told =
-            Told { sequence: event.sequence, kind: event.kind.clone(), data: digest(&event.data) };
+        let told = Told {
+            sequence: event.sequence,
+            kind: event.kind.clone(),
+            reply: FlowReply::decode(&event.data).ok(),
+        };
         self.told.insert(event.resource.clone(), told);
     }
 
@@ -54,19 +57,30 @@ impl Verifier<'_> {
         self.waiting.extend(flow.due().map(|due| (due, flow.id)));
     }
 
-    /// Money is on hold exactly as long as the flow is not over.
+    /// Money is on hold exactly as long as the flow is not over, and ends as the flow says.
     fn held(&mut self, name: &str, flow: &Flow) {
         let rule = self.rulebook.rule(Booking::Reserve.rule());
         let Some((_, code)) = rule.ok().and_then(Rule::hold) else { return };
         let key = HoldKey { code, reference: name.to_owned() };
-        let is_open = self.holds.get(&key).map(|hold| hold.state == HoldState::Open);
-        if is_open != Some(flow.due().is_some()) {
-            let hold = match is_open {
-                None => "there is no hold",
-                Some(true) => "its hold is open",
-                Some(false) => "its hold has ended",
-            };
-            self.differ(format!("`{name}` is {}, but {hold}", flow.state.status()));
+        let found = match self.holds.get(&key).map(|hold| hold.state) {
+            None => "there is no hold",
+            Some(HoldState::Open) => "its hold is open",
+            Some(HoldState::Ended { by }) => match self.endings.get(&by).map(|event| &**event) {
+                Some("PAYOUT_SETTLE") => "its hold was settled",
+                Some("PAYOUT_RELEASE") => "its hold was released",
+                Some(_) | None => "its hold has ended otherwise",
+            },
+        };
+        let expected = match expected_end(flow) {
+            None => "its hold is open",
+            Some(Booking::Settle) => "its hold was settled",
+            Some(Booking::Release | Booking::Reserve) => "its hold was released",
+        };
+        if found != expected {
+            self.differ(format!("`{name}` is {}, but {found}", flow.state.status()));
+        }
+        if flow.merchant != flow.state.funds().merchant {
+            self.differ(format!("`{name}` names another merchant than its terms"));
         }
     }
 
@@ -94,11 +108,30 @@ impl Verifier<'_> {
 /// A reservation tells of every change. A payout tells of every status: what is known about it grows in between.
 fn is_as_told(flow: &Flow, told: &Told) -> bool {
     match &flow.state {
-        FlowState::Reservation(_) => told.data == digest(&FlowReply::new(flow).encode()),
+        FlowState::Reservation(_) => told.reply == Some(FlowReply::new(flow)),
         FlowState::Payout(payout) => told.kind == payout.state.event(),
     }
 }
 
-fn digest(data: &str) -> [u8; 32] {
-    Sha256::digest(data.as_bytes()).into()
+/// How the hold of a flow must have ended, if it is over.
+fn expected_end(flow: &Flow) -> Option<Booking> {
+    match &flow.state {
+        FlowState::Reservation(reservation) => match reservation.state {
+            reservation::State::Held => None,
+            reservation::State::Settled => Some(Booking::Settle),
+            reservation::State::Released | reservation::State::Expired => Some(Booking::Release),
+        },
+        FlowState::Payout(payout) => match payout.state {
+            payout::State::Success | payout::State::LateSuccess | payout::State::Returned => {
+                Some(Booking::Settle)
+            }
+            payout::State::Failed { .. } | payout::State::Cancelled => Some(Booking::Release),
+            payout::State::Scheduled { .. }
+            | payout::State::Ready { .. }
+            | payout::State::Submitting { .. }
+            | payout::State::Unconfirmed { .. }
+            | payout::State::Processing { .. }
+            | payout::State::Stuck { .. } => None,
+        },
+    }
 }

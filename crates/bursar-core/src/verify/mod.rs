@@ -65,6 +65,8 @@ pub struct Verifier<'r> {
     holds: BTreeMap<HoldKey, Hold>,
     /// What each transaction did to a hold, in case it is taken back.
     hold_effects: BTreeMap<TransactionId, (HoldKey, HoldEffect)>,
+    /// The event of each transaction that ended a hold.
+    endings: BTreeMap<TransactionId, Name>,
     references: BTreeSet<(Name, String)>,
     transaction_ids: BTreeSet<TransactionId>,
     /// The last thing that was told about each resource.
@@ -87,6 +89,7 @@ impl<'r> Verifier<'r> {
             balances: BTreeMap::new(),
             holds: BTreeMap::new(),
             hold_effects: BTreeMap::new(),
+            endings: BTreeMap::new(),
             references: BTreeSet::new(),
             transaction_ids: BTreeSet::new(),
             told: BTreeMap::new(),
@@ -198,6 +201,9 @@ impl<'r> Verifier<'r> {
                     self.differ(format!("{place} ends a hold that is not open"));
                 }
             }
+        }
+        if effect == HoldEffect::Ends {
+            self.endings.insert(transaction.id, Name::clone(&transaction.event));
         }
         self.hold_effects.insert(transaction.id, (key, effect));
     }

@@ -4,7 +4,7 @@
 //! nobody else has them: no two turns wait for each other, and no flow is stepped by two at once.
 
 use bursar_core::commit::{Commit, FlowWrite};
-use bursar_core::flow::{Due, Flow, FlowState};
+use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::{FlowReply, Key, KnownKey};
 use bursar_core::ids::FlowId;
 use bursar_core::plan::{DueClaim, ReadPlan};
@@ -20,7 +20,7 @@ use crate::StoreError;
 use crate::chart_lines::{damaged, time};
 
 /// The columns that `flow` reads.
-const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.sequence, f.state, f.created_at, f.updated_at FROM flows f";
+const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.sequence, f.state, f.created_at, f.updated_at, f.status FROM flows f";
 
 pub(super) async fn load(
     client: &impl GenericClient,
@@ -106,6 +106,10 @@ pub(super) async fn due(client: &impl GenericClient) -> Result<Vec<(Due, FlowId)
 }
 
 fn flow(row: &Row) -> Result<Flow, StoreError> {
+    let (state, parked) = Flow::decode(get(row, 1)?, get(row, 5)?).map_err(damaged)?;
+    if get::<&str>(row, 8)? != state.status() {
+        return Err(damaged("a flow has another status than its state"));
+    }
     Ok(Flow {
         id: FlowId::from_uuid(get(row, 0)?),
         merchant: get(row, 2)?,
@@ -113,7 +117,8 @@ fn flow(row: &Row) -> Result<Flow, StoreError> {
         sequence: u64::try_from(get::<i64>(row, 4)?).map_err(damaged)?,
         created_at: time(get(row, 6)?)?,
         updated_at: time(get(row, 7)?)?,
-        state: FlowState::decode(get(row, 1)?, get(row, 5)?).map_err(damaged)?,
+        state,
+        parked,
     })
 }
 
@@ -240,7 +245,7 @@ impl Columns {
             statuses: flows().map(|flow| flow.state.status()).collect(),
             versions: flows().map(|flow| number(flow.version)).collect::<Result<_, _>>()?,
             sequences: flows().map(|flow| number(flow.sequence)).collect::<Result<_, _>>()?,
-            states: flows().map(|flow| flow.state.encode()).collect(),
+            states: flows().map(Flow::encode).collect(),
             updated: flows().map(|flow| flow.updated_at.as_microsecond()).collect(),
         })
     }

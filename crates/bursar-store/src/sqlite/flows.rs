@@ -1,7 +1,7 @@
 //! Flows, what they wait for, and the keys under which they were answered.
 
 use bursar_core::commit::{Commit, FlowWrite};
-use bursar_core::flow::{Due, Flow, FlowState};
+use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
 use bursar_core::ids::FlowId;
 use bursar_core::plan::{DueClaim, ReadPlan};
@@ -16,8 +16,7 @@ use crate::StoreError;
 use crate::chart_lines::{damaged, time};
 
 /// The columns that `flow` reads.
-const FLOWS: &str =
-    "SELECT id, kind, merchant, version, sequence, state, created_at, updated_at FROM flows";
+const FLOWS: &str = "SELECT id, kind, merchant, version, sequence, state, created_at, updated_at, status FROM flows";
 
 pub(super) fn load(
     connection: &Connection,
@@ -85,7 +84,11 @@ fn known_key(connection: &Connection, digest: &KeyDigest) -> Result<Option<Known
 }
 
 fn flow(row: &Row<'_>) -> Result<Flow, StoreError> {
-    let (kind, state): (String, String) = (get(row, 1)?, get(row, 5)?);
+    let (kind, text): (String, String) = (get(row, 1)?, get(row, 5)?);
+    let (state, parked) = Flow::decode(&kind, &text).map_err(damaged)?;
+    if get::<String>(row, 8)? != state.status() {
+        return Err(damaged("a flow has another status than its state"));
+    }
     Ok(Flow {
         id: flow_id(row, 0)?,
         merchant: get(row, 2)?,
@@ -93,7 +96,8 @@ fn flow(row: &Row<'_>) -> Result<Flow, StoreError> {
         sequence: u64::try_from(get::<i64>(row, 4)?).map_err(damaged)?,
         created_at: time(get(row, 6)?)?,
         updated_at: time(get(row, 7)?)?,
-        state: FlowState::decode(&kind, &state).map_err(damaged)?,
+        state,
+        parked,
     })
 }
 
@@ -136,7 +140,7 @@ fn save_flow(connection: &Connection, change: &FlowWrite) -> Result<(), StoreErr
     let id = after.id.uuid();
     let number = |number: u64| i64::try_from(number).map_err(damaged);
     let (version, sequence) = (number(after.version)?, number(after.sequence)?);
-    let (status, state) = (after.state.status(), after.state.encode());
+    let (status, state) = (after.state.status(), after.encode());
     let updated_at = after.updated_at.as_microsecond();
     let Some(before) = before else {
         let values = params![

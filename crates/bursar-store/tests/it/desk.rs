@@ -71,8 +71,9 @@ impl<'r, S: Store + Query> Desk<'r, S> {
         for commit in self.store.history(0, u32::MAX).await.unwrap() {
             verifier.add(&commit);
         }
-        for flow in self.store.flows(None, u32::MAX).await.unwrap() {
-            verifier.add_flow(&flow);
+        match self.store.flows(None, u32::MAX).await {
+            Ok(flows) => flows.iter().for_each(|flow| verifier.add_flow(flow)),
+            Err(error) => return vec![error.to_string()],
         }
         let (holds, due) = (self.store.holds().await.unwrap(), self.store.due().await.unwrap());
         let end = self.store.end().await.unwrap();

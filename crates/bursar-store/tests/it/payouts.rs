@@ -8,7 +8,8 @@ use bursar_core::payout::{
     Answer as Said, Beneficiary, Cancellation, Event, LANE, NewPayout, Outcome, Resolution, Ruling,
     View, submit_lane,
 };
-use bursar_core::request::{Answer, Body, Reply, Report, Told, Wake};
+use bursar_core::request::{Answer, Body, Reply, Report, Told, Wake, Woken};
+use bursar_core::rules::Rules;
 use bursar_store::{Memory, Postgres, Query, Sqlite, Store};
 use jiff::SignedDuration;
 
@@ -298,6 +299,30 @@ fn payouts_live_in_postgres() {
 }
 
 type Change = fn(&mut NewPayout);
+
+/// A flow that cannot go on is set aside, so that those behind it are not kept waiting, and goes on when it can.
+#[test]
+fn a_flow_that_cannot_go_on_makes_way() {
+    let (rules, scratch) = (rules(), Scratch::new());
+    let broken = Rules { channels: std::collections::BTreeMap::new(), ..rules.clone() };
+    block_on(async {
+        let mut desk = Desk::new(&rules, Sqlite::open(scratch.path()).unwrap(), 0);
+        desk.fund().await;
+        let payout = view(desk.ask(create("a", "10")).await);
+        desk.rules = &broken;
+        let lane = submit_lane("wallet");
+        let woken = desk.wake(&lane, 10).await;
+        assert_eq!((woken.flows.len(), woken.refused.len()), (0, 1));
+        assert_eq!(woken.refused[0].1.code(), "unknown_channel");
+        assert_eq!(desk.wake(&lane, 10).await, Woken::default(), "it waits");
+        desk.assert_sound().await;
+        desk.rules = &rules;
+        assert_eq!(desk.wake(&lane, 10).await, Woken::default(), "it still waits");
+        desk.now += SignedDuration::from_mins(1);
+        assert_eq!(desk.wake(&lane, 10).await.flows, [payout.id]);
+        desk.assert_sound().await;
+    });
+}
 
 /// What cannot be paid is refused, and nothing is reserved for it.
 #[test]

@@ -1,6 +1,8 @@
 //! Reservations on every store: their lives, their keys, and several processes that wake them.
 
-use bursar_core::feed::Cursor;
+use std::cell::Cell;
+
+use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::idempotency::{FlowReply, Key};
 use bursar_core::ids::{FlowId, ReservationId};
 use bursar_core::ledger::Event;
@@ -194,7 +196,10 @@ fn reservations_live_in_sqlite() {
 fn a_changed_flow_event_or_audit_entry_is_found() {
     let rules = rules();
     let changes = [
-        "UPDATE flows SET state = replace(state, 'held', 'settled') WHERE status = 'HELD'",
+        "UPDATE flows SET state = replace(state, 'held', 'settled'), status = 'SETTLED' WHERE status = 'HELD'",
+        "UPDATE flows SET state = replace(state, 'settled', 'released'), status = 'RELEASED' WHERE status = 'SETTLED'",
+        "UPDATE flows SET merchant = 'm2' WHERE status = 'HELD'",
+        "UPDATE flows SET status = 'SETTLED' WHERE status = 'HELD'",
         "UPDATE flows SET state = replace(state, '\"amount\":100', '\"amount\":900')",
         "UPDATE flows SET sequence = 5 WHERE status = 'HELD'",
         "DELETE FROM flows WHERE status = 'HELD'",
@@ -255,11 +260,17 @@ fn a_reservation_that_is_due_is_woken_by_one_of_many() {
         for number in 0..200 {
             ids.push(view(desk.ask(reserve(key(&number.to_string()), "0.25")).await).id);
         }
-        let workers = (1..=4).map(|worker| work(&cluster, &rules, &ids, worker));
-        let mut ended: Vec<String> = concurrently(workers).await.into_iter().flatten().collect();
+        let running = Cell::new(4);
+        let workers = (1..=4).map(|worker| work(&cluster, &rules, &ids, worker, &running));
+        let (ended, followed) =
+            tokio::join!(concurrently(workers), follow(cluster.url(), &running));
+        let mut ended: Vec<String> = ended.into_iter().flatten().collect();
         ended.sort();
         ids.sort();
         assert_eq!(ended, ids, "each was ended by exactly one of them");
+        let feed = desk.store.events(Cursor::default(), 10_000).await.unwrap();
+        assert_eq!(feed.len(), 400, "each was held and ended");
+        assert_eq!(followed, feed, "whoever follows the feed misses nothing and sees nothing late");
         assert_eq!(desk.balance(HELD).await, 0);
         assert_eq!(desk.store.due().await.unwrap(), []);
         desk.assert_sound().await;
@@ -267,7 +278,13 @@ fn a_reservation_that_is_due_is_woken_by_one_of_many() {
 }
 
 /// Wakes, or settles by hand, until nothing is left; returns what this one has ended.
-async fn work(cluster: &Cluster, rules: &Rules, ids: &[String], worker: u64) -> Vec<String> {
+async fn work(
+    cluster: &Cluster,
+    rules: &Rules,
+    ids: &[String],
+    worker: u64,
+    running: &Cell<u32>,
+) -> Vec<String> {
     let store = Postgres::open(&cluster.url()).await.unwrap();
     let mut desk = Desk::new(rules, store, worker);
     desk.now = START + SignedDuration::from_hours(2);
@@ -284,7 +301,24 @@ async fn work(cluster: &Cluster, rules: &Rules, ids: &[String], worker: u64) -> 
     while !desk.store.due().await.unwrap().is_empty() {
         ended.extend(desk.wake(LANE, 7).await.flows);
     }
+    running.set(running.get() - 1);
     ended
+}
+
+/// Reads the feed while it is written, a few events at a time, always going on from the last place.
+async fn follow(url: String, running: &Cell<u32>) -> Vec<(Cursor, FeedEvent)> {
+    let mut store = Postgres::open(&url).await.unwrap();
+    let mut seen: Vec<(Cursor, FeedEvent)> = Vec::new();
+    loop {
+        let is_last_look = running.get() == 0;
+        let after = seen.last().map(|(place, _)| *place).unwrap_or_default();
+        let page = store.events(after, 3).await.unwrap();
+        if page.is_empty() && is_last_look {
+            return seen;
+        }
+        seen.extend(page);
+        tokio::task::yield_now().await;
+    }
 }
 
 /// A flow that one process decides about is not waited for by another that wakes.

@@ -45,6 +45,8 @@ pub(super) struct Books {
 
 /// Rows that are read at once.
 const PAGE: u32 = 1_000;
+/// Commits that are read at once; each may have a thousand transactions.
+const COMMITS: u32 = 16;
 
 impl World {
     pub(super) fn saw(&mut self, bank: &Name, cash: &Cash) {
@@ -75,7 +77,7 @@ impl Books {
         );
         let mut after = 0;
         loop {
-            let page = store.history(after, PAGE).await?;
+            let page = store.history(after, COMMITS).await?;
             let Some(last) = page.last() else { break };
             after = last.seq;
             for commit in &page {

@@ -243,6 +243,10 @@ impl<'r> Desk<'r> {
                 count.repeated = count.repeated.saturating_add(1);
                 Expect::Repeated
             }
+            Ok(Reply::Woken(woken)) if !woken.refused.is_empty() => {
+                count.refused = count.refused.saturating_add(1);
+                Expect::Refused("wake")
+            }
             Ok(Reply::Woken(woken)) => {
                 let woken = u64::try_from(woken.flows.len()).unwrap_or(u64::MAX);
                 count.done = count.done.saturating_add(woken);

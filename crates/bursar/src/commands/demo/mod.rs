@@ -6,6 +6,7 @@ mod desk;
 mod dice;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use bursar_core::money::{Currency, decimal};
@@ -43,7 +44,23 @@ struct Place {
 impl Place {
     fn new(data: Option<PathBuf>) -> Result<Self, Failure> {
         let Some(path) = data else {
-            let path = std::env::temp_dir().join(format!("bursar-demo-{}", std::process::id()));
+            let name = format!("bursar-demo-{}", std::process::id());
+            let mut path = std::env::temp_dir().join(&name);
+            // A demo that was killed may have left its own behind.
+            for number in 1_u32.. {
+                match fs::create_dir(&path) {
+                    Ok(()) => break,
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                        path.set_file_name(format!("{name}-{number}"));
+                    }
+                    Err(error) => {
+                        return Err(Failure::new(format!(
+                            "cannot make {}: {error}. Nothing was done",
+                            path.display()
+                        )));
+                    }
+                }
+            }
             return Ok(Self { path, is_kept: false });
         };
         // Real books must not get a made-up day.

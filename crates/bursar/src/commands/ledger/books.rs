@@ -20,8 +20,10 @@ use crate::commands::check::load_rulebook;
 use crate::config::Config;
 use crate::failure::Failure;
 
-/// Transactions that are read at once, about; bounds the memory of reports.
+/// Transactions that are read at once, if the commits are like those before them.
 const PAGE: u64 = 5_000;
+/// Commits that are read at once at most: bounds the memory of reports when they are not.
+const COMMITS: u64 = 64;
 /// Flows that are read at once.
 const FLOWS: u32 = 5_000;
 
@@ -177,7 +179,7 @@ fn next_page(page: &[SavedCommit]) -> u32 {
     let (transactions, commits) =
         (u64::try_from(transactions).unwrap_or(u64::MAX), u64::try_from(page.len()).unwrap_or(1));
     let next = PAGE.saturating_mul(commits).checked_div(transactions).unwrap_or(PAGE);
-    u32::try_from(next.clamp(1, PAGE)).unwrap_or(1)
+    u32::try_from(next.clamp(1, COMMITS)).unwrap_or(1)
 }
 
 /// An event is answered with what became of its posting.
