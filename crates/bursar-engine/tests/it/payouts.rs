@@ -1,0 +1,253 @@
+//! Hundreds of payouts through a hostile channel, with an engine that is stopped dead again and again.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use bursar_core::channel::{Channel, Clocks};
+use bursar_core::flow::FlowState;
+use bursar_core::idempotency::Key;
+use bursar_core::ids::Seed;
+use bursar_core::ledger::Event;
+use bursar_core::payout::{Beneficiary, NewPayout, Payout};
+use bursar_core::request::{Body, Reply};
+use bursar_core::rulebook::Rulebook;
+use bursar_core::rules::Rules;
+use bursar_core::verify::Verifier;
+use bursar_engine::{Clock, Handle, Host, Limits, Unanswered};
+use bursar_store::{Query as _, Sqlite};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::hostile::Hostile;
+use crate::scratch::Scratch;
+
+/// Every look at it is five seconds later: what takes an hour in life takes a moment here.
+#[derive(Debug, Clone)]
+struct FastClock(Arc<Mutex<Timestamp>>);
+
+impl Clock for FastClock {
+    fn now(&self) -> Timestamp {
+        let mut now = self.0.lock().unwrap();
+        *now += SignedDuration::from_secs(5);
+        *now
+    }
+}
+
+fn rules() -> Rules {
+    let channel = Channel {
+        name: "wallet".to_owned(),
+        currencies: ["PKR".parse().unwrap()].into(),
+        bank: "main".to_owned(),
+        submit_is_idempotent: false,
+        not_found_is_final: false,
+        visibility_window: SignedDuration::from_secs(30),
+        failed_is_final: true,
+        concurrency: 16,
+        clocks: Clocks::of("mobile_wallet"),
+    };
+    Rules {
+        channels: [(channel.name.clone(), channel)].into(),
+        ..Rules::from(Rulebook::bundled().unwrap())
+    }
+}
+
+fn fund() -> Body {
+    let pairs = [("merchantId", "m1"), ("currency", "PKR"), ("amount", "100000")];
+    Body::Post(Event {
+        name: "ADJUSTMENT_CREDIT".to_owned(),
+        reference: "start".to_owned(),
+        variables: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        effective_at: None,
+    })
+}
+
+fn create(number: u32) -> Body {
+    let text = |text: &str| text.to_owned();
+    let beneficiary = Beneficiary {
+        name: text("A. Khan"),
+        account: None,
+        msisdn: Some(text("923001234567")),
+        bank: None,
+    };
+    let payout = NewPayout {
+        merchant: text("m1"),
+        channel: text("wallet"),
+        currency: text("PKR"),
+        amount: text("10"),
+        beneficiary,
+        scheduled_at: None,
+    };
+    Body::CreatePayout { key: Key { scope: text("m1"), key: number.to_string() }, payout }
+}
+
+struct Place {
+    scratch: Scratch,
+    rules: Arc<Rules>,
+    channel: Hostile,
+    clock: FastClock,
+}
+
+impl Place {
+    fn new() -> Self {
+        let start = Timestamp::from_second(1_794_700_800).unwrap();
+        Self {
+            scratch: Scratch::new(),
+            rules: Arc::new(rules()),
+            channel: Hostile::default(),
+            clock: FastClock(Arc::new(Mutex::new(start))),
+        }
+    }
+
+    fn host(&self, life: u64, limits: Limits) -> (Host<Sqlite>, Handle) {
+        let store = Sqlite::open(self.scratch.path()).unwrap();
+        let (channels, clock) = (Arc::new(self.channel.clone()), Arc::new(self.clock.clone()));
+        Host::new(store, Arc::clone(&self.rules), channels, clock, (limits, Seed::from(life)))
+    }
+
+    async fn payouts(&self, store: &mut Sqlite) -> Vec<Payout> {
+        let flows = store.flows(None, u32::MAX).await.unwrap();
+        let payout = |state| match state {
+            FlowState::Payout(payout) => *payout,
+            FlowState::Reservation(_) => panic!("there are only payouts"),
+        };
+        flows.into_iter().map(|flow| payout(flow.state)).collect()
+    }
+
+    /// The channel's books against ours.
+    async fn assert_sound(&self, store: &mut Sqlite) {
+        let books = self.channel.books();
+        assert!(books.values().all(|payment| payment.times_paid <= 1), "nothing is paid twice");
+        assert!(books.values().all(|payment| payment.submissions <= 1), "nothing is sent twice");
+        let paid: Vec<&String> = books
+            .iter()
+            .filter(|(_, payment)| payment.times_paid > 0)
+            .map(|(name, _)| name)
+            .collect();
+        let payouts = self.payouts(store).await;
+        let mut settled: Vec<String> = payouts
+            .iter()
+            .filter_map(|payout| {
+                let settled = payout.settled?;
+                let attempt = payout.attempts.iter().find(|attempt| attempt.number == settled);
+                attempt.map(|attempt| attempt.reference.clone())
+            })
+            .collect();
+        settled.sort();
+        assert_eq!(
+            settled.iter().collect::<Vec<_>>(),
+            paid,
+            "what was paid is settled, and nothing else"
+        );
+
+        let accounts = store.accounts().await.unwrap();
+        let mut verifier = Verifier::new(&self.rules.rulebook, &accounts);
+        for commit in store.history(0, u32::MAX).await.unwrap() {
+            verifier.add(&commit);
+        }
+        for flow in store.flows(None, u32::MAX).await.unwrap() {
+            verifier.add_flow(&flow);
+        }
+        let (holds, due) = (store.holds().await.unwrap(), store.due().await.unwrap());
+        let report = verifier.finish(&accounts, &holds, &due, &store.end().await.unwrap());
+        assert_eq!(report.differences, Vec::<String>::new());
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, future)
+}
+
+/// Asks again until it is answered: a caller who does not know whether it was done uses the same key.
+async fn insist(handle: &Handle, body: Body) {
+    match handle.ask(body).await {
+        Ok(answer) => {
+            answer.unwrap();
+        }
+        Err(Unanswered::NotSaved(_) | Unanswered::Stopping) => {}
+        Err(Unanswered::Busy) => panic!("the inbox is large enough"),
+    }
+}
+
+const PAYOUTS: u32 = 150;
+
+/// Stopped dead 12 times in the middle of everything, then left alone.
+#[test]
+fn an_engine_that_is_stopped_dead_loses_and_doubles_nothing() {
+    let place = Place::new();
+    block_on(async {
+        for life in 1..=12_u64 {
+            let (host, handle) = place.host(life, Limits::default());
+            let running = tokio::task::spawn_local(host.run());
+            let crash_after = 20 + life * 37;
+            let asking = async {
+                insist(&handle, fund()).await;
+                for number in 0..PAYOUTS {
+                    insist(&handle, create(number)).await;
+                }
+            };
+            let crash = async {
+                for _ in 0..crash_after {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                () = asking => {}
+                () = crash => {}
+            }
+            running.abort();
+            assert!(running.await.is_err(), "it is gone");
+        }
+        let (host, handle) = place.host(99, Limits::default());
+        let running = tokio::task::spawn_local(host.run());
+        insist(&handle, fund()).await;
+        for number in 0..PAYOUTS {
+            insist(&handle, create(number)).await;
+        }
+        // Three hours: this channel has answered every question by then.
+        let end = place.clock.now() + SignedDuration::from_hours(3);
+        while place.clock.now() < end {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        handle.stop();
+        let mut store = running.await.unwrap();
+        place.assert_sound(&mut store).await;
+        let payouts = place.payouts(&mut store).await;
+        assert_eq!(payouts.len(), usize::try_from(PAYOUTS).unwrap(), "every key made one payout");
+        let mut statuses: BTreeMap<&str, u32> = BTreeMap::new();
+        for payout in &payouts {
+            *statuses.entry(payout.state.status()).or_default() += 1;
+        }
+        // Stopped dead between saving and sending: the channel knows nothing of it, and only a person can rule that.
+        let books = place.channel.books();
+        for payout in payouts.iter().filter(|payout| !payout.state.is_final()) {
+            assert_eq!(payout.reason(), Some("ambiguous"), "{statuses:?}");
+            assert!(!books.contains_key(payout.reference()), "{statuses:?}");
+        }
+        assert!(statuses["SUCCESS"] > 50 && statuses["FAILED"] > 5, "{statuses:?}");
+    });
+}
+
+#[test]
+fn a_full_inbox_turns_away_and_a_stopping_engine_takes_nothing() {
+    let place = Place::new();
+    block_on(async {
+        let (host, handle) = place.host(1, Limits { inbox_max: 1, ..Limits::default() });
+        // Nobody takes anything out yet.
+        let first = handle.ask(fund());
+        let mut first = Box::pin(first);
+        let waker = std::task::Waker::noop();
+        let mut context = std::task::Context::from_waker(waker);
+        assert!(first.as_mut().poll(&mut context).is_pending());
+        assert_eq!(handle.ask(create(1)).await.unwrap_err(), Unanswered::Busy);
+        let running = tokio::task::spawn_local(host.run());
+        assert!(matches!(first.await, Ok(Ok(Reply::Posted(_)))));
+        handle.stop();
+        running.await.unwrap();
+        assert_eq!(handle.ask(create(1)).await.unwrap_err(), Unanswered::Stopping);
+    });
+}
