@@ -3,6 +3,7 @@
 //! A store loads what a plan asks for, saves a commit in one transaction, and reads the history back. It decides
 //! nothing: the core has decided. The memory store is the oracle that the others are held to.
 
+pub mod baseline;
 mod chart_lines;
 mod error;
 mod memory;

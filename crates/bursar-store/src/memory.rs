@@ -17,7 +17,7 @@ use crate::{Query, Store, StoreError, Turn};
 
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
-    accounts: BTreeMap<AccountKey, Account>,
+    pub(crate) accounts: BTreeMap<AccountKey, Account>,
     references: BTreeMap<(Name, String), TransactionId>,
     /// Where each transaction is: its commit and its place in it.
     places: BTreeMap<TransactionId, (usize, usize)>,
@@ -91,11 +91,6 @@ impl Turn for MemoryTurn<'_> {
         for write in &commit.holds {
             memory.holds.insert(write.key.clone(), write.after.clone());
         }
-        for (transaction, place) in commit.transactions.iter().zip(0..) {
-            let key = (Name::clone(&transaction.event), transaction.reference.clone());
-            memory.references.insert(key, transaction.id);
-            memory.places.insert(transaction.id, (memory.commits.len(), place));
-        }
         for write in &commit.flows {
             let id = write.after.id;
             let before = write.before.as_ref().and_then(Flow::due);
@@ -110,15 +105,15 @@ impl Turn for MemoryTurn<'_> {
             memory.keys.insert(known.key.digest(), known.clone());
         }
         let head = memory.head();
-        memory.commit_ids.insert(id);
-        memory.commits.push(SavedCommit {
+        let saved = SavedCommit {
             seq: head.seq.saturating_add(1),
             time,
             hash: chain(head.hash, time, commit.appended()),
             transactions: commit.transactions.clone(),
             events: commit.events.clone(),
             audit: commit.audit.clone(),
-        });
+        };
+        memory.push(id, saved);
         Ok(())
     }
 }
@@ -140,6 +135,17 @@ impl Memory {
         let ids: BTreeSet<FlowId> =
             plan.flows.iter().copied().chain(named).chain(claimed).collect();
         ids.into_iter().filter_map(|id| self.flows.get(&id).cloned()).collect()
+    }
+
+    /// Another commit at the end.
+    pub(crate) fn push(&mut self, id: CommitId, commit: SavedCommit) {
+        for (transaction, place) in commit.transactions.iter().zip(0..) {
+            let key = (Name::clone(&transaction.event), transaction.reference.clone());
+            self.references.insert(key, transaction.id);
+            self.places.insert(transaction.id, (self.commits.len(), place));
+        }
+        self.commit_ids.insert(id);
+        self.commits.push(commit);
     }
 
     /// What the database would refuse by its keys and conditions.

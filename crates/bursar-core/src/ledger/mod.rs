@@ -107,9 +107,9 @@ pub type AccountKey = (Name, Currency);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     time: Option<Timestamp>,
-    accounts: BTreeMap<AccountKey, Account>,
-    movements: BTreeMap<AccountKey, Movement>,
-    references: BTreeMap<(Name, String), KnownReference>,
+    accounts: BTreeMap<AccountKey, Entry>,
+    /// What was posted before, by event and reference.
+    references: BTreeMap<Name, BTreeMap<String, Known>>,
     /// Posted earlier, and read because they may be taken back.
     earlier: BTreeMap<TransactionId, Transaction>,
     transactions: Vec<Transaction>,
@@ -119,6 +119,20 @@ pub struct Ledger {
     is_touched: bool,
     /// What each changed hold was when it was read.
     holds_before: BTreeMap<HoldKey, Option<Hold>>,
+}
+
+/// An account, and what was done to it since it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    account: Account,
+    movement: Option<Movement>,
+}
+
+/// The transaction of an event that was posted before, and the values it was posted with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Known {
+    id: TransactionId,
+    request_hash: [u8; 32],
 }
 
 /// The net change of an account since it was read.
@@ -132,14 +146,16 @@ impl Ledger {
     pub fn new(records: ReadSet) -> Self {
         let account = |(address, account): (Name, Account)| {
             let key = (address, account.balance.currency());
-            (key, account)
+            (key, Entry { account, movement: None })
         };
-        let reference =
-            |known: KnownReference| ((Name::clone(&known.event), known.reference.clone()), known);
+        let mut references: BTreeMap<Name, BTreeMap<String, Known>> = BTreeMap::new();
+        for KnownReference { event, reference, id, request_hash } in records.references {
+            references.entry(event).or_default().insert(reference, Known { id, request_hash });
+        }
         Self {
             time: records.time,
             accounts: records.accounts.into_iter().map(account).collect(),
-            references: records.references.into_iter().map(reference).collect(),
+            references,
             earlier: records.transactions.into_iter().map(|found| (found.id, found)).collect(),
             holds: records.holds.into_iter().collect(),
             ..Self::default()
@@ -148,16 +164,15 @@ impl Ledger {
 
     /// What must be saved, with the answers that may be given afterwards.
     pub fn into_commit(self, answers: Vec<Answer>) -> Commit {
-        let Self { time, mut accounts, movements, mut transactions, mut holds, .. } = self;
+        let Self { time, accounts, mut transactions, mut holds, .. } = self;
         for transaction in &mut transactions {
             transaction.inserted_at = time.unwrap_or(transaction.inserted_at);
         }
-        let accounts = movements
+        let accounts = accounts
             .into_iter()
-            .filter_map(|(key, movement)| {
-                let after = accounts.remove(&key)?;
-                let Movement { delta, least_opening } = movement;
-                Some(AccountWrite { address: key.0, after, delta, least_opening })
+            .filter_map(|((address, _), Entry { account: after, movement })| {
+                let Movement { delta, least_opening } = movement?;
+                Some(AccountWrite { address, after, delta, least_opening })
             })
             .collect();
         let holds = self
@@ -191,12 +206,12 @@ impl Ledger {
     /// Zero for an account that was never used.
     pub fn balance(&self, address: &str, currency: Currency) -> Money {
         let account = self.accounts.get(&(Name::from(address), currency));
-        account.map_or(Money::from_minor(0, currency), |account| account.balance)
+        account.map_or(Money::from_minor(0, currency), |entry| entry.account.balance)
     }
 
     /// All accounts, by address and currency.
     pub fn accounts(&self) -> impl Iterator<Item = (&Name, &Account)> {
-        self.accounts.iter().map(|((address, _), account)| (address, account))
+        self.accounts.iter().map(|((address, _), entry)| (address, &entry.account))
     }
 
     /// The transactions that were posted here, in order.
@@ -214,7 +229,7 @@ impl Ledger {
         self.holds.iter()
     }
 
-    fn known(&self, event: &Name, reference: &str) -> Option<&KnownReference> {
-        self.references.get(&(Name::clone(event), reference.to_owned()))
+    fn known(&self, event: &str, reference: &str) -> Option<Known> {
+        self.references.get(event)?.get(reference).copied()
     }
 }

@@ -67,7 +67,7 @@ impl Ledger {
         let event = Name::from(REVERT);
         let request_hash = RequestHash::new(&event, &reference, effective_at).finish();
         if let Some(known) = self.known(&event, &reference) {
-            return self.replay(known, request_hash);
+            return self.replay(known, &event, &reference, request_hash);
         }
         if original.reverts.is_some() {
             return Err(Rejection::RevertOfRevert { id });
@@ -78,6 +78,8 @@ impl Ledger {
         let effect = hold_effect.map(|(effect, _)| effect);
         let hold = self.revert_hold(hold_effect, original, revert_id)?;
         let mut accounts = self.move_balances(&postings, |_| None)?;
+        // Of several accounts that lack money, the first is named.
+        accounts.sort_by(|(one, _), (other, _)| one.cmp(other));
         for ((address, currency), moved) in &mut accounts {
             // A mirror image is checked as a whole: only what it takes in the end must be there.
             moved.lowest = Some(moved.change).filter(|change| *change < 0);

@@ -9,9 +9,8 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
 use uuid::Uuid;
 
-use super::load::query;
 use super::row::get;
-use super::save::write;
+use super::session::Session;
 use crate::StoreError;
 use crate::chart_lines::{damaged, time};
 
@@ -19,7 +18,7 @@ use crate::chart_lines::{damaged, time};
 const EVENTS: &str = "e.id, e.kind, e.resource, e.merchant, e.sequence, e.time, e.data";
 
 pub(super) async fn save(
-    client: &Transaction<'_>,
+    session: &Session<'_, Transaction<'_>>,
     id: CommitId,
     commit: &Commit,
 ) -> Result<(), StoreError> {
@@ -38,12 +37,12 @@ pub(super) async fn save(
                                           $8::bigint[], $9::text[]) AS k";
     let values: [&(dyn ToSql + Sync); 9] =
         [&id.uuid(), &numbers, &ids, &kinds, &resources, &merchants, &sequences, &times, &data];
-    write(client, sql, &values, events.len()).await?;
-    save_audit(client, id, &commit.audit).await
+    session.write(sql, &values, events.len()).await?;
+    save_audit(session, id, &commit.audit).await
 }
 
 async fn save_audit(
-    client: &Transaction<'_>,
+    session: &Session<'_, Transaction<'_>>,
     id: CommitId,
     entries: &[AuditEntry],
 ) -> Result<(), StoreError> {
@@ -58,12 +57,12 @@ async fn save_audit(
                     AS k";
     let values: [&(dyn ToSql + Sync); 7] =
         [&id.uuid(), &numbers, &actors, &actions, &resources, &notes, &times];
-    write(client, sql, &values, entries.len()).await
+    session.write(sql, &values, entries.len()).await
 }
 
 /// The events behind a place in the feed, each with the place behind it.
 pub(super) async fn page(
-    client: &impl GenericClient,
+    session: &Session<'_, impl GenericClient>,
     after: Cursor,
     limit: u32,
 ) -> Result<Vec<(Cursor, FeedEvent)>, StoreError> {
@@ -79,32 +78,32 @@ pub(super) async fn page(
         let n = u64::try_from(get::<i64>(row, 8)?).map_err(damaged)?;
         Ok((Cursor { commit, events: n.saturating_add(1) }, event(row)?))
     };
-    query(client, &sql, &values).await?.iter().map(row).collect()
+    session.query(&sql, &values).await?.iter().map(row).collect()
 }
 
 /// The events of these commits, each commit's in order.
 pub(super) async fn events(
-    client: &impl GenericClient,
+    session: &Session<'_, impl GenericClient>,
     commits: &[Uuid],
 ) -> Result<BTreeMap<Uuid, Vec<FeedEvent>>, StoreError> {
     let sql = format!(
         "SELECT {EVENTS}, e.commit_id FROM events e WHERE e.commit_id = ANY($1) ORDER BY e.commit_id, e.n"
     );
     let mut by_commit: BTreeMap<Uuid, Vec<FeedEvent>> = BTreeMap::new();
-    for row in &query(client, &sql, &[&commits]).await? {
+    for row in &session.query(&sql, &[&commits]).await? {
         by_commit.entry(get(row, 7)?).or_default().push(event(row)?);
     }
     Ok(by_commit)
 }
 
 pub(super) async fn audit(
-    client: &impl GenericClient,
+    session: &Session<'_, impl GenericClient>,
     commits: &[Uuid],
 ) -> Result<BTreeMap<Uuid, Vec<AuditEntry>>, StoreError> {
     let sql = "SELECT actor, action, resource, note, time, commit_id FROM audit
                WHERE commit_id = ANY($1) ORDER BY commit_id, n";
     let mut by_commit: BTreeMap<Uuid, Vec<AuditEntry>> = BTreeMap::new();
-    for row in &query(client, sql, &[&commits]).await? {
+    for row in &session.query(sql, &[&commits]).await? {
         by_commit.entry(get(row, 5)?).or_default().push(AuditEntry {
             actor: get(row, 0)?,
             action: get(row, 1)?,

@@ -8,14 +8,12 @@ use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::{FlowReply, Key, KnownKey};
 use bursar_core::ids::FlowId;
 use bursar_core::plan::{DueClaim, ReadPlan};
-use bursar_core::records::ReadSet;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
 use uuid::Uuid;
 
-use super::load::query;
 use super::row::{get, hash};
-use super::save::write;
+use super::session::Session;
 use crate::StoreError;
 use crate::chart_lines::{damaged, time};
 
@@ -23,10 +21,10 @@ use crate::chart_lines::{damaged, time};
 const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.sequence, f.state, f.created_at, f.updated_at, f.status FROM flows f";
 
 pub(super) async fn load(
-    client: &impl GenericClient,
+    session: &Session<'_, impl GenericClient>,
     plan: &ReadPlan,
-    records: &mut ReadSet,
-) -> Result<(), StoreError> {
+) -> Result<Vec<Flow>, StoreError> {
+    let mut flows = Vec::new();
     let mut named = plan.flows.clone();
     if !plan.attempts.is_empty() {
         let (channels, references): (Vec<&str>, Vec<&str>) = plan
@@ -36,73 +34,87 @@ pub(super) async fn load(
             .unzip();
         let sql = "SELECT flow FROM attempts
                    JOIN unnest($1::text[], $2::text[]) AS k (channel, reference) USING (channel, reference)";
-        for row in &query(client, sql, &[&channels, &references]).await? {
+        for row in &session.query(sql, &[&channels, &references]).await? {
             named.insert(FlowId::from_uuid(get(row, 0)?));
         }
     }
     if !named.is_empty() {
         let ids: Vec<Uuid> = named.iter().map(|id| id.uuid()).collect();
         let sql = format!("{FLOWS} WHERE f.id = ANY($1) ORDER BY f.id FOR UPDATE");
-        for row in &query(client, &sql, &[&ids]).await? {
-            records.flows.push(flow(row)?);
+        for row in &session.query(&sql, &[&ids]).await? {
+            flows.push(flow(row)?);
         }
     }
     for claim in &plan.due {
-        let claimed = claimed(client, claim).await?;
-        records.flows.extend(claimed.into_iter().filter(|flow| !named.contains(&flow.id)));
+        let claimed = claimed(session, claim).await?;
+        flows.extend(claimed.into_iter().filter(|flow| !named.contains(&flow.id)));
     }
-    if !plan.keys.is_empty() {
-        let digests: Vec<&[u8]> = plan.keys.iter().map(<[u8; 16]>::as_slice).collect();
-        let sql = "SELECT scope, key, request_hash, flow, reply FROM keys WHERE digest = ANY($1)";
-        for row in &query(client, sql, &[&digests]).await? {
-            records.keys.push(KnownKey {
-                key: Key { scope: get(row, 0)?, key: get(row, 1)? },
-                request_hash: hash(row, 2)?,
-                flow: FlowId::from_uuid(get(row, 3)?),
-                reply: FlowReply::decode(get(row, 4)?).map_err(damaged)?,
-            });
-        }
-    }
-    Ok(())
+    Ok(flows)
 }
 
-async fn claimed(client: &impl GenericClient, claim: &DueClaim) -> Result<Vec<Flow>, StoreError> {
+/// The keys that are known.
+pub(super) async fn keys(
+    session: &Session<'_, impl GenericClient>,
+    plan: &ReadPlan,
+) -> Result<Vec<KnownKey>, StoreError> {
+    if plan.keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let digests: Vec<&[u8]> = plan.keys.iter().map(<[u8; 16]>::as_slice).collect();
+    let sql = "SELECT scope, key, request_hash, flow, reply FROM keys WHERE digest = ANY($1)";
+    let known = |row| {
+        Ok(KnownKey {
+            key: Key { scope: get(row, 0)?, key: get(row, 1)? },
+            request_hash: hash(row, 2)?,
+            flow: FlowId::from_uuid(get(row, 3)?),
+            reply: FlowReply::decode(get(row, 4)?).map_err(damaged)?,
+        })
+    };
+    session.query(sql, &[&digests]).await?.iter().map(known).collect()
+}
+
+async fn claimed(
+    session: &Session<'_, impl GenericClient>,
+    claim: &DueClaim,
+) -> Result<Vec<Flow>, StoreError> {
     let sql = format!(
         "{FLOWS} JOIN due d ON d.flow = f.id WHERE d.lane = $1 AND d.due_at <= $2
          ORDER BY d.due_at, d.flow LIMIT $3 FOR UPDATE SKIP LOCKED"
     );
     let values: [&(dyn ToSql + Sync); 3] =
         [&claim.lane, &claim.now.as_microsecond(), &i64::from(claim.limit)];
-    query(client, &sql, &values).await?.iter().map(flow).collect()
+    session.query(&sql, &values).await?.iter().map(flow).collect()
 }
 
 pub(super) async fn find(
-    client: &impl GenericClient,
+    session: &Session<'_, impl GenericClient>,
     id: FlowId,
 ) -> Result<Option<Flow>, StoreError> {
     let sql = format!("{FLOWS} WHERE f.id = $1");
-    query(client, &sql, &[&id.uuid()]).await?.first().map(flow).transpose()
+    session.query(&sql, &[&id.uuid()]).await?.first().map(flow).transpose()
 }
 
 /// Flows behind an id, in order.
 pub(super) async fn page(
-    client: &impl GenericClient,
+    session: &Session<'_, impl GenericClient>,
     after: Option<FlowId>,
     limit: u32,
 ) -> Result<Vec<Flow>, StoreError> {
     let after = after.map_or(Uuid::nil(), FlowId::uuid);
     let sql = format!("{FLOWS} WHERE f.id > $1 ORDER BY f.id LIMIT $2");
-    query(client, &sql, &[&after, &i64::from(limit)]).await?.iter().map(flow).collect()
+    session.query(&sql, &[&after, &i64::from(limit)]).await?.iter().map(flow).collect()
 }
 
 /// Everything that is waited for, in order.
-pub(super) async fn due(client: &impl GenericClient) -> Result<Vec<(Due, FlowId)>, StoreError> {
+pub(super) async fn due(
+    session: &Session<'_, impl GenericClient>,
+) -> Result<Vec<(Due, FlowId)>, StoreError> {
     let sql = "SELECT lane, due_at, flow FROM due ORDER BY lane COLLATE \"C\", due_at, flow";
     let row = |row| {
         let due = Due { lane: get(row, 0)?, at: time(get(row, 1)?)? };
         Ok((due, FlowId::from_uuid(get(row, 2)?)))
     };
-    query(client, sql, &[]).await?.iter().map(row).collect()
+    session.query(sql, &[]).await?.iter().map(row).collect()
 }
 
 fn flow(row: &Row) -> Result<Flow, StoreError> {
@@ -122,13 +134,16 @@ fn flow(row: &Row) -> Result<Flow, StoreError> {
     })
 }
 
-pub(super) async fn save(client: &Transaction<'_>, commit: &Commit) -> Result<(), StoreError> {
-    save_keys(client, &commit.keys).await?;
+pub(super) async fn save(
+    session: &Session<'_, Transaction<'_>>,
+    commit: &Commit,
+) -> Result<(), StoreError> {
+    save_keys(session, &commit.keys).await?;
     let (known, new): (Vec<&FlowWrite>, Vec<&FlowWrite>) =
         commit.flows.iter().partition(|change| change.before.is_some());
-    insert_flows(client, &new).await?;
-    update_flows(client, &known).await?;
-    save_attempts(client, &commit.flows).await?;
+    insert_flows(session, &new).await?;
+    update_flows(session, &known).await?;
+    save_attempts(session, &commit.flows).await?;
     let mut gone = DueRows::default();
     let mut come = DueRows::default();
     for change in &commit.flows {
@@ -141,12 +156,15 @@ pub(super) async fn save(client: &Transaction<'_>, commit: &Commit) -> Result<()
     }
     let sql = "DELETE FROM due d USING unnest($1::text[], $2::bigint[], $3::uuid[]) AS k (lane, due_at, flow)
                WHERE d.lane = k.lane AND d.due_at = k.due_at AND d.flow = k.flow";
-    write(client, sql, &[&gone.lanes, &gone.times, &gone.flows], gone.flows.len()).await?;
+    session.write(sql, &[&gone.lanes, &gone.times, &gone.flows], gone.flows.len()).await?;
     let sql = "INSERT INTO due (lane, due_at, flow) SELECT * FROM unnest($1::text[], $2::bigint[], $3::uuid[])";
-    write(client, sql, &[&come.lanes, &come.times, &come.flows], come.flows.len()).await
+    session.write(sql, &[&come.lanes, &come.times, &come.flows], come.flows.len()).await
 }
 
-async fn save_attempts(client: &Transaction<'_>, changes: &[FlowWrite]) -> Result<(), StoreError> {
+async fn save_attempts(
+    session: &Session<'_, Transaction<'_>>,
+    changes: &[FlowWrite],
+) -> Result<(), StoreError> {
     let rows: Vec<(&str, &str, Uuid)> = changes
         .iter()
         .flat_map(|change| {
@@ -159,7 +177,7 @@ async fn save_attempts(client: &Transaction<'_>, changes: &[FlowWrite]) -> Resul
     let flows: Vec<Uuid> = rows.iter().map(|(.., flow)| *flow).collect();
     let sql = "INSERT INTO attempts (channel, reference, flow)
                SELECT * FROM unnest($1::text[], $2::text[], $3::uuid[])";
-    write(client, sql, &[&channels, &references, &flows], rows.len()).await
+    session.write(sql, &[&channels, &references, &flows], rows.len()).await
 }
 
 /// Columns of the rows that go or come.
@@ -181,7 +199,10 @@ impl DueRows {
 }
 
 /// In the order of their digests, so that two turns with the same keys do not wait for each other.
-async fn save_keys(client: &Transaction<'_>, keys: &[KnownKey]) -> Result<(), StoreError> {
+async fn save_keys(
+    session: &Session<'_, Transaction<'_>>,
+    keys: &[KnownKey],
+) -> Result<(), StoreError> {
     let mut keys: Vec<_> = keys.iter().map(|known| (known.key.digest(), known)).collect();
     keys.sort_unstable_by_key(|(digest, _)| *digest);
     let digests: Vec<&[u8]> = keys.iter().map(|(digest, _)| digest.as_slice()).collect();
@@ -193,10 +214,13 @@ async fn save_keys(client: &Transaction<'_>, keys: &[KnownKey]) -> Result<(), St
     let sql = "INSERT INTO keys (digest, scope, key, request_hash, flow, reply)
                SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::uuid[], $6::text[])";
     let values: [&(dyn ToSql + Sync); 6] = [&digests, &scopes, &texts, &hashes, &flows, &replies];
-    write(client, sql, &values, keys.len()).await
+    session.write(sql, &values, keys.len()).await
 }
 
-async fn insert_flows(client: &Transaction<'_>, new: &[&FlowWrite]) -> Result<(), StoreError> {
+async fn insert_flows(
+    session: &Session<'_, Transaction<'_>>,
+    new: &[&FlowWrite],
+) -> Result<(), StoreError> {
     let Columns { ids, statuses, versions, sequences, states, updated } = Columns::new(new)?;
     let kinds: Vec<&str> = new.iter().map(|change| change.after.state.kind()).collect();
     let merchants: Vec<&str> = new.iter().map(|change| change.after.merchant.as_str()).collect();
@@ -207,11 +231,14 @@ async fn insert_flows(client: &Transaction<'_>, new: &[&FlowWrite]) -> Result<()
                                     $7::text[], $8::bigint[], $9::bigint[])";
     let values: [&(dyn ToSql + Sync); 9] =
         [&ids, &kinds, &merchants, &statuses, &versions, &sequences, &states, &created, &updated];
-    write(client, sql, &values, new.len()).await
+    session.write(sql, &values, new.len()).await
 }
 
 /// Each must still be at the version that was read.
-async fn update_flows(client: &Transaction<'_>, known: &[&FlowWrite]) -> Result<(), StoreError> {
+async fn update_flows(
+    session: &Session<'_, Transaction<'_>>,
+    known: &[&FlowWrite],
+) -> Result<(), StoreError> {
     let Columns { ids, statuses, versions, sequences, states, updated } = Columns::new(known)?;
     let before = |change: &&FlowWrite| change.before.as_ref().map_or(0, |flow| flow.version);
     let before = known.iter().map(|change| i64::try_from(before(change)).map_err(damaged));
@@ -223,7 +250,7 @@ async fn update_flows(client: &Transaction<'_>, known: &[&FlowWrite]) -> Result<
                WHERE f.id = k.id AND f.version = k.before";
     let values: [&(dyn ToSql + Sync); 7] =
         [&ids, &statuses, &versions, &sequences, &states, &updated, &before];
-    write(client, sql, &values, known.len()).await
+    session.write(sql, &values, known.len()).await
 }
 
 /// What both new and changed flows write.

@@ -8,72 +8,116 @@ use bursar_core::ledger::{HoldKey, Transaction};
 use bursar_core::money::Money;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::{KnownReference, ReadSet};
+use futures_util::future::join4;
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
+use super::flows;
 use super::row::{self, get, hash};
-use super::{classify, flows};
+use super::session::Session;
 use crate::StoreError;
-use crate::chart_lines::{ChartLines, parse, time};
+use crate::chart_lines::{ChartLines, damaged, parse, time};
 
+const HEAD: &str = "SELECT time FROM head";
+const ACCOUNTS: &str = "SELECT address, balance, currency, line FROM accounts
+    JOIN unnest($1::text[], $2::text[]) AS k (address, currency) USING (address, currency)";
+const HOLDS: &str =
+    "SELECT h.gl, h.reference, h.account, h.currency, h.amount, h.epoch, h.ended_by FROM holds h
+     JOIN unnest($1::text[], $2::text[]) AS k (gl, reference)
+         ON h.gl = k.gl::bigint AND h.reference = k.reference";
+const REFERENCES: &str = "SELECT event, reference, id, request_hash FROM transactions
+    JOIN unnest($1::text[], $2::text[]) AS k (event, reference) USING (event, reference)";
+
+/// All questions are sent together and answered in this order. References come last: what was posted since the reads
+/// before them must be known as posted.
 pub(super) async fn load(
-    client: &impl GenericClient,
+    session: &Session<'_, impl GenericClient>,
     lines: &mut ChartLines,
     plan: &ReadPlan,
 ) -> Result<ReadSet, StoreError> {
-    let mut records = ReadSet::default();
-    // First: what is read below must not be older than the flows.
-    flows::load(client, plan, &mut records).await?;
-    let head =
-        client.query_one("SELECT time FROM head", &[]).await.map_err(|error| classify(&error))?;
-    records.time = get::<Option<i64>>(&head, 0)?.map(time).transpose()?;
-    if !plan.accounts.is_empty() {
-        let (addresses, currencies): (Vec<&str>, Vec<&str>) =
-            plan.accounts.iter().map(|(address, currency)| (&**address, currency.code())).unzip();
-        let sql = "SELECT address, balance, currency, line FROM accounts
-                   JOIN unnest($1::text[], $2::text[]) AS k (address, currency) USING (address, currency)";
-        let rows = query(client, sql, &[&addresses, &currencies]).await?;
-        let numbers = rows.iter().map(|row| get(row, 3)).collect::<Result<Vec<i64>, _>>()?;
-        if numbers.iter().any(|number| !lines.contains(*number)) {
-            // Another process has opened accounts under a chart line that is new to this one.
-            *lines = row::chart_lines(client).await?;
-        }
-        for row in &rows {
-            records.accounts.push((get::<String>(row, 0)?.into(), row::account(row, 1, lines)?));
-        }
+    // First, and locked: nothing that is read below is older than the flows.
+    let flows = flows::load(session, plan).await?;
+    session.prepare_all(&[HEAD, ACCOUNTS, HOLDS, REFERENCES]).await?;
+    let (head, accounts, holds, references) = join4(
+        session.query(HEAD, &[]),
+        accounts(session, plan),
+        holds(session, plan),
+        references(session, plan),
+    )
+    .await;
+    let (head, accounts) = (head?, accounts?);
+    let head = head.first().ok_or_else(|| damaged("the head is missing"))?;
+    let numbers = accounts.iter().map(|row| get(row, 3)).collect::<Result<Vec<i64>, _>>()?;
+    if numbers.iter().any(|number| !lines.contains(*number)) {
+        // Another process has opened accounts under a chart line that is new to this one.
+        *lines = row::chart_lines(session.client).await?;
     }
-    if !plan.holds.is_empty() {
-        let codes: Vec<String> = plan.holds.iter().map(|key| key.code.to_string()).collect();
-        let references: Vec<&str> = plan.holds.iter().map(|key| key.reference.as_str()).collect();
-        let sql = "SELECT h.gl, h.reference, h.account, h.currency, h.amount, h.epoch, h.ended_by FROM holds h
-                   JOIN unnest($1::text[], $2::text[]) AS k (gl, reference)
-                       ON h.gl = k.gl::bigint AND h.reference = k.reference";
-        for row in &query(client, sql, &[&codes, &references]).await? {
-            records.holds.push((hold_key(row)?, row::hold(row, 2)?));
-        }
+    Ok(ReadSet {
+        time: get::<Option<i64>>(head, 0)?.map(time).transpose()?,
+        accounts: accounts
+            .iter()
+            .map(|row| Ok((get::<&str>(row, 0)?.into(), row::account(row, 1, lines)?)))
+            .collect::<Result<_, StoreError>>()?,
+        holds: holds?
+            .iter()
+            .map(|row| Ok((hold_key(row)?, row::hold(row, 2)?)))
+            .collect::<Result<_, StoreError>>()?,
+        references: references?.iter().map(reference).collect::<Result<_, _>>()?,
+        transactions: transactions(session, plan).await?,
+        flows,
+        // Last, like references: what was answered since the reads above must be known as answered.
+        keys: flows::keys(session, plan).await?,
+    })
+}
+
+async fn accounts(
+    session: &Session<'_, impl GenericClient>,
+    plan: &ReadPlan,
+) -> Result<Vec<Row>, StoreError> {
+    if plan.accounts.is_empty() {
+        return Ok(Vec::new());
     }
-    if !plan.transactions.is_empty() {
-        let ids: Vec<Uuid> = plan.transactions.iter().map(|id| id.uuid()).collect();
-        let sql = format!("{HEADERS} WHERE t.id = ANY($1)");
-        let headers = query(client, &sql, &[&ids]).await?;
-        records.transactions = with_postings(client, &headers).await?;
+    let (addresses, currencies): (Vec<&str>, Vec<&str>) =
+        plan.accounts.iter().map(|(address, currency)| (&**address, currency.code())).unzip();
+    session.query(ACCOUNTS, &[&addresses, &currencies]).await
+}
+
+async fn holds(
+    session: &Session<'_, impl GenericClient>,
+    plan: &ReadPlan,
+) -> Result<Vec<Row>, StoreError> {
+    if plan.holds.is_empty() {
+        return Ok(Vec::new());
     }
-    // Last: what was posted since the reads above must be known as posted.
-    if !plan.references.is_empty() {
-        let (events, references): (Vec<&str>, Vec<&str>) =
-            plan.references.iter().map(|(event, reference)| (&**event, reference.as_str())).unzip();
-        let sql = "SELECT event, reference, id, request_hash FROM transactions
-                   JOIN unnest($1::text[], $2::text[]) AS k (event, reference) USING (event, reference)";
-        for row in &query(client, sql, &[&events, &references]).await? {
-            records.references.push(KnownReference {
-                event: get::<String>(row, 0)?.into(),
-                reference: get(row, 1)?,
-                id: TransactionId::from_uuid(get(row, 2)?),
-                request_hash: hash(row, 3)?,
-            });
-        }
+    let codes: Vec<String> = plan.holds.iter().map(|key| key.code.to_string()).collect();
+    let references: Vec<&str> = plan.holds.iter().map(|key| key.reference.as_str()).collect();
+    session.query(HOLDS, &[&codes, &references]).await
+}
+
+async fn references(
+    session: &Session<'_, impl GenericClient>,
+    plan: &ReadPlan,
+) -> Result<Vec<Row>, StoreError> {
+    if plan.references.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(records)
+    let (events, references): (Vec<&str>, Vec<&str>) =
+        plan.references.iter().map(|(event, reference)| (&**event, reference.as_str())).unzip();
+    session.query(REFERENCES, &[&events, &references]).await
+}
+
+/// Once written, a transaction never changes: it may be read when the others have been.
+async fn transactions(
+    session: &Session<'_, impl GenericClient>,
+    plan: &ReadPlan,
+) -> Result<Vec<Transaction>, StoreError> {
+    if plan.transactions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<Uuid> = plan.transactions.iter().map(|id| id.uuid()).collect();
+    let sql = format!("{HEADERS} WHERE t.id = ANY($1)");
+    let headers = session.query(&sql, &[&ids]).await?;
+    with_postings(session, &headers).await
 }
 
 /// The columns that `header` reads.
@@ -83,14 +127,14 @@ pub(super) const HEADERS: &str =
 
 /// Transactions in the order of their headers, with all their postings.
 pub(super) async fn with_postings(
-    client: &impl GenericClient,
+    session: &Session<'_, impl GenericClient>,
     headers: &[Row],
 ) -> Result<Vec<Transaction>, StoreError> {
     let mut transactions = headers.iter().map(header).collect::<Result<Vec<_>, _>>()?;
     let ids: Vec<Uuid> = transactions.iter().map(|transaction| transaction.id.uuid()).collect();
     let sql = "SELECT tx, source, destination, currency, amount FROM postings WHERE tx = ANY($1) ORDER BY tx, n";
     let mut postings: BTreeMap<Uuid, Vec<Posting>> = BTreeMap::new();
-    for row in &query(client, sql, &[&ids]).await? {
+    for row in &session.query(sql, &[&ids]).await? {
         let currency = parse(&get::<String>(row, 3)?, "a currency")?;
         postings.entry(get(row, 0)?).or_default().push(Posting {
             source: get::<String>(row, 1)?.into(),
@@ -119,18 +163,20 @@ fn header(row: &Row) -> Result<Transaction, StoreError> {
     })
 }
 
+/// `event, reference, id, request_hash`.
+fn reference(row: &Row) -> Result<KnownReference, StoreError> {
+    Ok(KnownReference {
+        event: get::<&str>(row, 0)?.into(),
+        reference: get(row, 1)?,
+        id: TransactionId::from_uuid(get(row, 2)?),
+        request_hash: hash(row, 3)?,
+    })
+}
+
 /// `gl, reference`.
 pub(super) fn hold_key(row: &Row) -> Result<HoldKey, StoreError> {
     Ok(HoldKey {
         code: parse(&get::<i64>(row, 0)?.to_string(), "a GL code")?,
         reference: get(row, 1)?,
     })
-}
-
-pub(super) async fn query(
-    client: &impl GenericClient,
-    sql: &str,
-    values: &[&(dyn tokio_postgres::types::ToSql + Sync)],
-) -> Result<Vec<Row>, StoreError> {
-    client.query(sql, values).await.map_err(|error| classify(&error))
 }

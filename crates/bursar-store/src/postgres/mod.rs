@@ -5,12 +5,15 @@
 //! lost race is a conflict. References
 //! are read last, so that an event which somebody else has just posted is answered and not refused.
 
+pub(crate) mod accounts;
 mod feed;
 mod flows;
 mod load;
 mod query;
 mod row;
+pub(crate) mod rows;
 mod save;
+pub(crate) mod session;
 
 use std::time::Duration;
 
@@ -21,6 +24,7 @@ use bursar_core::records::ReadSet;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls, Transaction};
 
+use self::session::{Session, Statements};
 use crate::chart_lines::ChartLines;
 use crate::{Store, StoreError, Turn};
 
@@ -35,12 +39,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Postgres {
     config: Config,
-    client: Client,
-    lines: ChartLines,
+    pub(crate) client: Client,
+    pub(crate) statements: Statements,
+    pub(crate) lines: ChartLines,
 }
 
 pub struct PostgresTurn<'s> {
     transaction: Transaction<'s>,
+    statements: &'s Statements,
     lines: &'s mut ChartLines,
 }
 
@@ -60,7 +66,10 @@ impl Postgres {
 
     /// Connects to the books and brings the schema up to date.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        let config = parse(url)?;
+        Self::open_at(parse(url)?).await
+    }
+
+    pub(crate) async fn open_at(config: Config) -> Result<Self, StoreError> {
         let mut client = connect(&config).await?;
         // One process at a time changes the schema; the others wait and find it done.
         let lock = "SELECT pg_advisory_lock(7002114)";
@@ -70,20 +79,25 @@ impl Postgres {
         let unlock = "SELECT pg_advisory_unlock(7002114)";
         client.batch_execute(unlock).await.map_err(|error| classify(&error))?;
         let lines = row::chart_lines(&client).await?;
-        Ok(Self { config, client, lines })
+        Ok(Self { config, client, statements: Statements::default(), lines })
+    }
+
+    fn session(&self) -> Session<'_, Client> {
+        Session { client: &self.client, statements: &self.statements }
     }
 
     /// A connection that was lost is made again.
     async fn reconnect(&mut self) -> Result<(), StoreError> {
         if self.client.is_closed() {
             self.client = connect(&self.config).await?;
+            self.statements = Statements::default();
             self.lines = row::chart_lines(&self.client).await?;
         }
         Ok(())
     }
 }
 
-fn parse(url: &str) -> Result<Config, StoreError> {
+pub(crate) fn parse(url: &str) -> Result<Config, StoreError> {
     let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
         StoreError::Unavailable(format!("the database URL cannot be read: {}", describe(&error)))
     })?;
@@ -94,7 +108,7 @@ fn parse(url: &str) -> Result<Config, StoreError> {
     Ok(config)
 }
 
-async fn connect(config: &Config) -> Result<Client, StoreError> {
+pub(crate) async fn connect(config: &Config) -> Result<Client, StoreError> {
     let (client, connection) = config.connect(NoTls).await.map_err(|error| {
         StoreError::Unavailable(format!("PostgreSQL does not answer: {}", describe(&error)))
     })?;
@@ -113,7 +127,7 @@ impl Store for Postgres {
     async fn begin(&mut self) -> Result<PostgresTurn<'_>, StoreError> {
         self.reconnect().await?;
         let transaction = self.client.transaction().await.map_err(|error| classify(&error))?;
-        Ok(PostgresTurn { transaction, lines: &mut self.lines })
+        Ok(PostgresTurn { transaction, statements: &self.statements, lines: &mut self.lines })
     }
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
@@ -126,11 +140,13 @@ impl Store for Postgres {
 
 impl Turn for PostgresTurn<'_> {
     async fn load(&mut self, plan: &ReadPlan) -> Result<ReadSet, StoreError> {
-        load::load(&self.transaction, self.lines, plan).await
+        let session = Session { client: &self.transaction, statements: self.statements };
+        load::load(&session, self.lines, plan).await
     }
 
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
-        let new_lines = save::save(&self.transaction, self.lines, id, commit).await?;
+        let session = Session { client: &self.transaction, statements: self.statements };
+        let new_lines = save::save(&session, self.lines, id, commit).await?;
         self.transaction.commit().await.map_err(|error| match classify(&error) {
             StoreError::Conflict => StoreError::Conflict,
             // Anything but a lost race leaves open whether the commit happened.
@@ -144,7 +160,7 @@ impl Turn for PostgresTurn<'_> {
 }
 
 /// What the caller does about an error of PostgreSQL.
-fn classify(error: &tokio_postgres::Error) -> StoreError {
+pub(crate) fn classify(error: &tokio_postgres::Error) -> StoreError {
     let conflicts = [
         SqlState::UNIQUE_VIOLATION,
         SqlState::T_R_SERIALIZATION_FAILURE,

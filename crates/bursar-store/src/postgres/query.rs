@@ -11,7 +11,7 @@ use bursar_core::numscript::Name;
 use bursar_core::verify::End;
 use uuid::Uuid;
 
-use super::load::{HEADERS, hold_key, query, with_postings};
+use super::load::{HEADERS, hold_key, with_postings};
 use super::row::{self, get, hash};
 use super::{Postgres, classify, feed, flows};
 use crate::chart_lines::{damaged, time};
@@ -23,7 +23,7 @@ impl Query for Postgres {
         self.lines = row::chart_lines(&self.client).await?;
         let sql = "SELECT address, balance, currency, line FROM accounts
                    ORDER BY address COLLATE \"C\", currency COLLATE \"C\"";
-        let rows = query(&self.client, sql, &[]).await?;
+        let rows = self.session().query(sql, &[]).await?;
         let account = |row| Ok((get::<String>(row, 0)?.into(), row::account(row, 1, &self.lines)?));
         rows.iter().map(account).collect()
     }
@@ -32,23 +32,23 @@ impl Query for Postgres {
         self.reconnect().await?;
         let sql = "SELECT gl, reference, account, currency, amount, epoch, ended_by FROM holds
                    ORDER BY gl, reference COLLATE \"C\"";
-        let rows = query(&self.client, sql, &[]).await?;
+        let rows = self.session().query(sql, &[]).await?;
         rows.iter().map(|row| Ok((hold_key(row)?, row::hold(row, 2)?))).collect()
     }
 
     async fn flow(&mut self, id: FlowId) -> Result<Option<Flow>, StoreError> {
         self.reconnect().await?;
-        flows::find(&self.client, id).await
+        flows::find(&self.session(), id).await
     }
 
     async fn flows(&mut self, after: Option<FlowId>, limit: u32) -> Result<Vec<Flow>, StoreError> {
         self.reconnect().await?;
-        flows::page(&self.client, after, limit).await
+        flows::page(&self.session(), after, limit).await
     }
 
     async fn due(&mut self) -> Result<Vec<(Due, FlowId)>, StoreError> {
         self.reconnect().await?;
-        flows::due(&self.client).await
+        flows::due(&self.session()).await
     }
 
     async fn events(
@@ -57,25 +57,25 @@ impl Query for Postgres {
         limit: u32,
     ) -> Result<Vec<(Cursor, FeedEvent)>, StoreError> {
         self.reconnect().await?;
-        feed::page(&self.client, after, limit).await
+        feed::page(&self.session(), after, limit).await
     }
 
     async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {
         self.reconnect().await?;
         let (after, limit) = (i64::try_from(after).unwrap_or(i64::MAX), i64::from(limit));
         let sql = "SELECT seq, time, hash, id FROM commits WHERE seq > $1 ORDER BY seq LIMIT $2";
-        let rows = query(&self.client, sql, &[&after, &limit]).await?;
+        let rows = self.session().query(sql, &[&after, &limit]).await?;
         let ids = rows.iter().map(|row| get(row, 3)).collect::<Result<Vec<Uuid>, _>>()?;
         let sql = format!("{HEADERS} WHERE t.commit_id = ANY($1) ORDER BY c.seq, t.n");
-        let headers = query(&self.client, &sql, &[&ids]).await?;
+        let headers = self.session().query(&sql, &[&ids]).await?;
         let mut by_commit: BTreeMap<Uuid, Vec<Transaction>> = BTreeMap::new();
         for (header, transaction) in
-            headers.iter().zip(with_postings(&self.client, &headers).await?)
+            headers.iter().zip(with_postings(&self.session(), &headers).await?)
         {
             by_commit.entry(get(header, 8)?).or_default().push(transaction);
         }
-        let mut events = feed::events(&self.client, &ids).await?;
-        let mut audit = feed::audit(&self.client, &ids).await?;
+        let mut events = feed::events(&self.session(), &ids).await?;
+        let mut audit = feed::audit(&self.session(), &ids).await?;
         rows.iter()
             .map(|row| {
                 let id = get(row, 3)?;
@@ -95,7 +95,7 @@ impl Query for Postgres {
         self.reconnect().await?;
         let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
                           (SELECT count(*) FROM events), (SELECT count(*) FROM audit) FROM head";
-        let rows = query(&self.client, sql, &[]).await?;
+        let rows = self.session().query(sql, &[]).await?;
         let row = rows.first().ok_or_else(|| damaged("the head is missing"))?;
         let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
         Ok(End {

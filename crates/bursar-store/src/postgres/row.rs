@@ -32,7 +32,7 @@ pub(super) async fn chart_lines(client: &impl GenericClient) -> Result<ChartLine
 
 /// `balance, currency, line` from a column on.
 pub(super) fn account(row: &Row, first: usize, lines: &ChartLines) -> Result<Account, StoreError> {
-    let currency = parse(&get::<String>(row, first.saturating_add(1))?, "a currency")?;
+    let currency = parse(get::<&str>(row, first.saturating_add(1))?, "a currency")?;
     let metadata = lines.get(get(row, first.saturating_add(2))?)?;
     Ok(Account { balance: Money::from_minor(get(row, first)?, currency), metadata })
 }
@@ -55,7 +55,7 @@ pub(super) fn hold(row: &Row, first: usize) -> Result<Hold, StoreError> {
 
 /// 32 bytes, or damage.
 pub(super) fn hash(row: &Row, column: usize) -> Result<[u8; 32], StoreError> {
-    let bytes: Vec<u8> = get(row, column)?;
+    let bytes: &[u8] = get(row, column)?;
     bytes.try_into().map_err(|_| damaged("a hash does not have 32 bytes"))
 }
 

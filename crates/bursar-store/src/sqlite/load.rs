@@ -7,7 +7,7 @@ use bursar_core::money::Money;
 use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::{KnownReference, ReadSet};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{CachedStatement, Connection, Row, Statement, params};
 use uuid::Uuid;
 
 use super::row::{self, get};
@@ -22,15 +22,17 @@ pub(super) fn load(
 ) -> Result<ReadSet, StoreError> {
     let mut records = ReadSet { time: last_time(connection)?, ..ReadSet::default() };
     let sql = "SELECT balance, currency, line FROM accounts WHERE address = ?1 AND currency = ?2";
+    let mut statement = prepare(connection, sql)?;
     for (address, currency) in &plan.accounts {
-        let found = one(connection, sql, params![&**address, currency.code()], |row| {
+        let found = first(&mut statement, params![&**address, currency.code()], |row| {
             row::account(row, 0, lines)
         })?;
         records.accounts.extend(found.map(|account| (Name::clone(address), account)));
     }
     let sql = "SELECT id, request_hash FROM transactions WHERE event = ?1 AND reference = ?2";
+    let mut statement = prepare(connection, sql)?;
     for (event, reference) in &plan.references {
-        let found = one(connection, sql, params![&**event, reference], |row| {
+        let found = first(&mut statement, params![&**event, reference], |row| {
             Ok((transaction_id(get(row, 0)?), get(row, 1)?))
         })?;
         records.references.extend(found.map(|(id, request_hash)| KnownReference {
@@ -41,9 +43,10 @@ pub(super) fn load(
         }));
     }
     let sql = "SELECT account, currency, amount, epoch, ended_by FROM holds WHERE gl = ?1 AND reference = ?2";
+    let mut statement = prepare(connection, sql)?;
     for key in &plan.holds {
         let code = key.code.to_string();
-        let found = one(connection, sql, params![code, key.reference], |row| row::hold(row, 0))?;
+        let found = first(&mut statement, params![code, key.reference], |row| row::hold(row, 0))?;
         records.holds.extend(found.map(|hold| (key.clone(), hold)));
     }
     for id in &plan.transactions {
@@ -54,7 +57,8 @@ pub(super) fn load(
 }
 
 fn last_time(connection: &Connection) -> Result<Option<jiff::Timestamp>, StoreError> {
-    let found = one(connection, "SELECT time FROM head", [], |row| get::<Option<i64>>(row, 0))?;
+    let mut statement = prepare(connection, "SELECT time FROM head")?;
+    let found = first(&mut statement, [], |row| get::<Option<i64>>(row, 0))?;
     found.flatten().map(time).transpose()
 }
 
@@ -65,7 +69,8 @@ fn transaction(
     let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time
                FROM transactions t JOIN commits c ON c.id = t.commit_id WHERE t.id = ?1";
     let uuid = id.uuid();
-    let found = one(connection, sql, params![uuid.as_bytes().as_slice()], header)?;
+    let mut statement = prepare(connection, sql)?;
+    let found = first(&mut statement, params![uuid.as_bytes().as_slice()], header)?;
     let Some(mut transaction) = found else { return Ok(None) };
     transaction.postings = postings(connection, id)?;
     Ok(Some(transaction))
@@ -77,7 +82,15 @@ pub(super) fn postings(
     id: TransactionId,
 ) -> Result<Vec<Posting>, StoreError> {
     let sql = "SELECT source, destination, currency, amount FROM postings WHERE tx = ?1 ORDER BY n";
-    all(connection, sql, [id.uuid().as_bytes().as_slice()], posting)
+    let mut statement = prepare(connection, sql)?;
+    let uuid = id.uuid();
+    let mut rows =
+        statement.query(params![uuid.as_bytes().as_slice()]).map_err(|error| classify(&error))?;
+    let mut postings = Vec::new();
+    while let Some(row) = rows.next().map_err(|error| classify(&error))? {
+        postings.push(posting(row)?);
+    }
+    Ok(postings)
 }
 
 /// A transaction without its postings, from `id … reverts, time`.
@@ -110,6 +123,30 @@ fn transaction_id(bytes: [u8; 16]) -> TransactionId {
     TransactionId::from_uuid(Uuid::from_bytes(bytes))
 }
 
+fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<CachedStatement<'c>, StoreError> {
+    connection.prepare_cached(sql).map_err(|error| classify(&error))
+}
+
+/// The first row, if there is one.
+fn first<T>(
+    statement: &mut Statement<'_>,
+    values: impl rusqlite::Params,
+    read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    let mut rows = statement.query(values).map_err(|error| classify(&error))?;
+    rows.next().map_err(|error| classify(&error))?.map(read).transpose()
+}
+
+/// The same for a statement that is used once.
+pub(super) fn one<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl rusqlite::Params,
+    read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    first(&mut *prepare(connection, sql)?, values, read)
+}
+
 /// Every row.
 pub(super) fn all<T>(
     connection: &Connection,
@@ -117,23 +154,11 @@ pub(super) fn all<T>(
     values: impl rusqlite::Params,
     read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
-    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+    let mut statement = prepare(connection, sql)?;
     let mut rows = statement.query(values).map_err(|error| classify(&error))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(|error| classify(&error))? {
         found.push(read(row)?);
     }
     Ok(found)
-}
-
-/// The first row, if there is one.
-pub(super) fn one<T>(
-    connection: &Connection,
-    sql: &str,
-    values: impl rusqlite::Params,
-    read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Option<T>, StoreError> {
-    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
-    let mut rows = statement.query(values).map_err(|error| classify(&error))?;
-    rows.next().map_err(|error| classify(&error))?.map(read).transpose()
 }

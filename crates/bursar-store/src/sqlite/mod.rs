@@ -5,7 +5,8 @@ mod flows;
 mod load;
 mod query;
 mod row;
-mod save;
+pub(crate) mod rows;
+pub(crate) mod save;
 
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
@@ -14,6 +15,7 @@ use bursar_core::commit::Commit;
 use bursar_core::ids::CommitId;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
 
 use crate::chart_lines::ChartLines;
@@ -31,8 +33,8 @@ const LOCK: &str = "bursar.lock";
 
 #[derive(Debug)]
 pub struct Sqlite {
-    connection: Connection,
-    lines: ChartLines,
+    pub(crate) connection: Connection,
+    pub(crate) lines: ChartLines,
     /// Released when the store is dropped, or when the process dies.
     _lock: File,
 }
@@ -121,12 +123,14 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "cache_size", -262_144)?;
     connection.pragma_update(None, "wal_autocheckpoint", 16_000)?;
+    // Plans do not depend on values, so binding a value does not make SQLite plan again.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(())
 }
 
 /// What the caller does about an error of SQLite.
-fn classify(error: &rusqlite::Error) -> StoreError {
+pub(crate) fn classify(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) if is_unique_violation(error) => StoreError::Conflict,
         Some(ErrorCode::ConstraintViolation) => {

@@ -8,7 +8,7 @@ use bursar_core::ids::CommitId;
 use bursar_core::ledger::{Hold, HoldState};
 use rusqlite::{Connection, params};
 
-use super::{classify, feed, flows};
+use super::{classify, feed, flows, rows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, NewLines};
 
@@ -26,13 +26,10 @@ pub(super) fn save(
         .map_err(|error| classify(&error))?;
     let seq = seq.saturating_add(1);
     let hash = chain(previous, time, commit.appended());
-    transactions(connection, id, commit)?;
+    rows::insert(connection, id, &commit.transactions)?;
     for write in &commit.accounts {
-        let number = match lines.number(&write.after.metadata) {
-            Some(number) => number,
-            None => chart_line(connection, &write.after.metadata, &mut new_lines)?,
-        };
-        account(connection, number, write)?;
+        let line = chart_line(connection, lines, &write.after.metadata, &mut new_lines)?;
+        account(connection, line, write)?;
     }
     for write in &commit.holds {
         hold(connection, write)?;
@@ -47,53 +44,16 @@ pub(super) fn save(
     Ok(new_lines)
 }
 
-fn transactions(
+/// The number of a chart line. A line that is new is written down.
+pub(crate) fn chart_line(
     connection: &Connection,
-    commit_id: CommitId,
-    commit: &Commit,
-) -> Result<(), StoreError> {
-    let header = "INSERT INTO transactions
-                      (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts)
-                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    let line = "INSERT INTO postings (tx, n, source, destination, currency, amount)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let commit_id = commit_id.uuid();
-    for (transaction, n) in commit.transactions.iter().zip(0_i64..) {
-        let id = transaction.id.uuid();
-        let reverts = transaction.reverts.map(|id| id.uuid().into_bytes());
-        let values = params![
-            id.as_bytes().as_slice(),
-            commit_id.as_bytes().as_slice(),
-            n,
-            &*transaction.event,
-            transaction.reference,
-            transaction.request_hash.as_slice(),
-            transaction.rulebook_hash.as_slice(),
-            transaction.effective_at.as_microsecond(),
-            reverts.as_ref().map(<[u8; 16]>::as_slice),
-        ];
-        write(connection, header, values)?;
-        for (posting, place) in transaction.postings.iter().zip(0_i64..) {
-            let (currency, minor) = (posting.money.currency(), posting.money.minor());
-            let values = params![
-                id.as_bytes().as_slice(),
-                place,
-                &*posting.source,
-                &*posting.destination,
-                currency.code(),
-                minor
-            ];
-            write(connection, line, values)?;
-        }
-    }
-    Ok(())
-}
-
-fn chart_line(
-    connection: &Connection,
+    lines: &ChartLines,
     account: &Arc<GlAccount>,
     new_lines: &mut NewLines,
 ) -> Result<i64, StoreError> {
+    if let Some(number) = lines.number(account) {
+        return Ok(number);
+    }
     if let Some((number, _)) = new_lines.iter().find(|(_, known)| known == account) {
         return Ok(*number);
     }

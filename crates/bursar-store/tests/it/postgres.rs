@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use bursar_core::ledger::Posted;
-use bursar_core::request::{Answer, Batch, Reply, Request};
+use bursar_core::ledger::{Admission, Event, Posted, Transaction};
+use bursar_core::request::{Answer, Batch, Body, Reply, Request};
 use bursar_core::rules::Rules;
 use bursar_core::verify::Verifier;
 use bursar_store::{Memory, Postgres, Query as _, StoreError, turn};
@@ -26,6 +26,49 @@ fn postgres_answers_as_memory_does() {
         let mut store = block_on(Postgres::open(&url)).unwrap();
         assert_eq!(run(&mut store, &rules, &steps, &[1 + number]), expected);
     }
+}
+
+/// Many rows take another way into the tables than few.
+#[test]
+fn many_at_once_are_kept_as_memory_keeps_them() {
+    let cluster = Cluster::start();
+    let rules = rules();
+    block_on(async {
+        let mut memory = Memory::default();
+        let mut store = Postgres::open(&cluster.url()).await.unwrap();
+        let payins: Vec<Request> = (0..60).map(|number| payin(0, number)).collect();
+        let posted = turn(&mut memory, &Batch::new(&rules, &payins)).await.unwrap();
+        let reverts: Vec<Request> = posted.transactions.iter().zip(&payins).map(revert).collect();
+        assert_eq!(turn(&mut store, &Batch::new(&rules, &payins)).await.unwrap(), posted);
+        let batch = Batch::new(&rules, &reverts);
+        let expected = turn(&mut memory, &batch).await.unwrap();
+        assert_eq!(turn(&mut store, &batch).await.unwrap(), expected);
+        assert_eq!(expected.transactions.len(), 60, "all of them were taken back");
+        // Told again together with a new one, what was taken back is refused and the new one is posted.
+        let mut again = payins;
+        again.push(payin(1, 0));
+        let batch = Batch::new(&rules, &again);
+        assert_eq!(
+            turn(&mut store, &batch).await.unwrap(),
+            turn(&mut memory, &batch).await.unwrap()
+        );
+        assert_eq!(store.history(0, 10).await.unwrap(), memory.history(0, 10).await.unwrap());
+        assert_eq!(store.accounts().await.unwrap(), memory.accounts().await.unwrap());
+        assert_eq!(store.end().await.unwrap(), memory.end().await.unwrap());
+    });
+}
+
+/// The request that takes a transaction back, with a seed of its own.
+fn revert((transaction, first): (&Transaction, &Request)) -> Request {
+    let event = Event {
+        name: "REVERT".to_owned(),
+        reference: transaction.id.to_string(),
+        variables: BTreeMap::new(),
+        effective_at: None,
+    };
+    let Admission { now, seed } = first.admission;
+    let admission = Admission { now, seed: seed.child(["revert", ""]) };
+    Request { admission, body: Body::Post(event) }
 }
 
 /// Four connections, one hot bank and one hot merchant, 100,000 transactions: nothing is lost, nothing is doubled, the

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod bench;
 mod bursar;
 #[path = "../../../bursar-store/tests/it/cluster.rs"]
 mod cluster;

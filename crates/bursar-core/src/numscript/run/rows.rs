@@ -97,6 +97,9 @@ impl Rows {
         if at >= LIST_MAX {
             self.index.insert(key.clone(), at);
         }
+        if at == 0 {
+            self.list.reserve(LIST_MAX >> 1);
+        }
         self.list.push((key, None));
         at
     }

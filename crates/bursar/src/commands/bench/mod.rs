@@ -1,6 +1,7 @@
 //! `bursar bench`: every figure is measured beside a raw limit and a naive variant in the same run.
 
 mod core;
+mod ledger;
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +13,15 @@ use crate::failure::Failure;
 pub(crate) enum Command {
     /// The pure core: template runs and postings in memory, on one core
     Core(core::Arguments),
+    /// Pay-ins through the whole turn into a durable store, beside the same rows without logic
+    Ledger(ledger::Arguments),
 }
 
 impl Command {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self {
             Self::Core(arguments) => arguments.run(),
+            Self::Ledger(arguments) => arguments.run(),
         }
     }
 }

@@ -1,0 +1,60 @@
+//! Memory: rows pushed into plain maps and vectors.
+
+use bursar_core::ledger::Account;
+use bursar_core::money::Money;
+use bursar_core::numscript::Name;
+
+use super::{Baseline, Rows, ends};
+use crate::{Memory, StoreError};
+
+#[derive(Debug, Default)]
+pub struct MemoryBaseline {
+    books: Memory,
+}
+
+impl Baseline for MemoryBaseline {
+    type Books = Memory;
+
+    fn books(&mut self) -> &mut Memory {
+        &mut self.books
+    }
+
+    async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
+        self.open_accounts(rows.accounts).await?;
+        self.books.push(rows.id, rows.commit.clone());
+        Ok(())
+    }
+
+    async fn open_accounts(&mut self, accounts: &[(Name, Account)]) -> Result<(), StoreError> {
+        for (address, account) in accounts {
+            let key = (Name::clone(address), account.balance.currency());
+            self.books.accounts.insert(key, account.clone());
+        }
+        Ok(())
+    }
+
+    async fn write_naively(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
+        let Rows { id, commit, accounts: _ } = *rows;
+        let postings = commit.transactions.iter().flat_map(|transaction| &transaction.postings);
+        for posting in postings {
+            let currency = posting.money.currency();
+            for (address, change) in ends(posting) {
+                let key = (Name::clone(address), currency);
+                if let Some(account) = self.books.accounts.get_mut(&key) {
+                    let balance = account.balance.minor().saturating_add(change);
+                    account.balance = Money::from_minor(balance, currency);
+                }
+            }
+        }
+        self.books.push(id, commit.clone());
+        Ok(())
+    }
+
+    async fn written_bytes(&mut self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+
+    async fn stored_bytes(&mut self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,67 @@
+//! Baselines for benchmarks: the same rows, written without a decision.
+//!
+//! *Raw* is the limit that a store is measured against: rows that were decided elsewhere, into the same tables and
+//! indexes, by the fastest bulk path. *Naive* is what one writes first: a transaction per event, a statement per row, a
+//! balance update per posting. Neither checks anything, so they make books of their own and refuse books that are there.
+
+mod memory;
+mod postgres;
+mod sqlite;
+
+use std::future::Future;
+
+use bursar_core::commit::SavedCommit;
+use bursar_core::ids::CommitId;
+use bursar_core::journal::{Posting, WORLD};
+use bursar_core::ledger::Account;
+use bursar_core::numscript::Name;
+
+pub use memory::MemoryBaseline;
+pub use postgres::PostgresBaseline;
+pub use sqlite::SqliteBaseline;
+
+use crate::{Query, Store, StoreError};
+
+/// What a turn has saved, as rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'r> {
+    pub id: CommitId,
+    pub commit: &'r SavedCommit,
+    /// Each account that was changed, as it is now.
+    pub accounts: &'r [(Name, Account)],
+}
+
+/// Empty books for a benchmark.
+pub trait Baseline {
+    type Books: Store + Query;
+
+    /// The books as the engine uses them, and as they are read when the run is over.
+    fn books(&mut self) -> &mut Self::Books;
+
+    /// Raw: the transactions and postings of a commit, the accounts as it leaves them, the commit and the head, in one
+    /// transaction.
+    fn write(&mut self, rows: &Rows<'_>) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// The accounts that naive events change.
+    fn open_accounts(
+        &mut self,
+        accounts: &[(Name, Account)],
+    ) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Naive: one event with a commit of its own.
+    fn write_naively(&mut self, rows: &Rows<'_>) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Bytes that were written so far by everybody: only differences mean something. None if nothing is written.
+    fn written_bytes(&mut self) -> impl Future<Output = Result<Option<u64>, StoreError>>;
+
+    /// Bytes that the tables and indexes take. None if nothing is stored.
+    fn stored_bytes(&mut self) -> impl Future<Output = Result<Option<u64>, StoreError>>;
+}
+
+/// The accounts that a posting changes, and by how much. The world has no balance.
+fn ends(posting: &Posting) -> impl Iterator<Item = (&Name, i64)> {
+    let minor = posting.money.minor();
+    [(&posting.source, minor.saturating_neg()), (&posting.destination, minor)]
+        .into_iter()
+        .filter(|(address, _)| &***address != WORLD)
+}

@@ -1,0 +1,221 @@
+//! PostgreSQL: binary copy, one transaction per commit, in a database that is made for the benchmark and dropped.
+
+use bursar_core::commit::SavedCommit;
+use bursar_core::ids::CommitId;
+use bursar_core::ledger::{Account, Transaction};
+use bursar_core::money::Currency;
+use bursar_core::numscript::Name;
+use futures_util::future::join;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Config, Transaction as Client};
+
+use super::{Baseline, Rows, ends};
+use crate::chart_lines::{ChartLines, NewLines};
+use crate::postgres::accounts::{chart_line, codes};
+use crate::postgres::session::Session;
+use crate::postgres::{self, classify, rows};
+use crate::{Postgres, StoreError};
+
+#[derive(Debug)]
+pub struct PostgresBaseline {
+    books: Postgres,
+    server: Config,
+    name: String,
+}
+
+impl PostgresBaseline {
+    /// Makes a database for empty books on the server that the URL names. The database of the URL is not touched.
+    pub async fn create(url: &str, purpose: &str) -> Result<Self, StoreError> {
+        let server = postgres::parse(url)?;
+        let name = format!("bursar_bench_{purpose}");
+        let client = postgres::connect(&server).await?;
+        let sql = "SELECT 1 FROM pg_database WHERE datname = $1";
+        let found = client.query_opt(sql, &[&name]).await.map_err(|error| classify(&error))?;
+        if found.is_some() {
+            return Err(StoreError::Unavailable(format!(
+                "there is a database `{name}` already: another benchmark runs, or one was cut off. \
+                 If it is not needed: DROP DATABASE {name}"
+            )));
+        }
+        let sql = "SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'";
+        let durable = client.query_one(sql, &[]).await.and_then(|row| row.try_get(0));
+        if !durable.map_err(|error| classify(&error))? {
+            return Err(StoreError::Unavailable(
+                "this server answers before it has written (fsync or synchronous_commit is off), so its figures \
+                 would mean nothing"
+                    .to_owned(),
+            ));
+        }
+        let sql = format!("CREATE DATABASE {name} TEMPLATE template0");
+        client.batch_execute(&sql).await.map_err(|error| classify(&error))?;
+        let mut config = server.clone();
+        config.dbname(&name);
+        let books = Postgres::open_at(config).await?;
+        Ok(Self { books, server, name })
+    }
+
+    /// Drops the database.
+    pub async fn remove(self) -> Result<(), StoreError> {
+        drop(self.books);
+        let client = postgres::connect(&self.server).await?;
+        let sql = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+        client.batch_execute(&sql).await.map_err(|error| classify(&error))
+    }
+
+    async fn number(&mut self, sql: &str) -> Result<Option<u64>, StoreError> {
+        let row = self.books.client.query_one(sql, &[]).await;
+        let number: i64 = row.and_then(|row| row.try_get(0)).map_err(|error| classify(&error))?;
+        Ok(u64::try_from(number).ok())
+    }
+}
+
+impl Baseline for PostgresBaseline {
+    type Books = Postgres;
+
+    fn books(&mut self) -> &mut Postgres {
+        &mut self.books
+    }
+
+    async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
+        let Rows { id, commit, accounts } = *rows;
+        let books = &mut self.books;
+        let client = books.client.transaction().await.map_err(|error| classify(&error))?;
+        let session = Session { client: &client, statements: &books.statements };
+        let (lines, new_lines) = chart_lines(&session, &books.lines, accounts).await?;
+        session.prepare_all(&[PUT_ACCOUNTS, COMMIT, HEAD]).await?;
+        rows::copy(&session, id, &commit.transactions).await?;
+        let (put, linked) =
+            join(put_accounts(&session, accounts, &lines), link(&session, id, commit)).await;
+        put?;
+        linked?;
+        client.commit().await.map_err(|error| classify(&error))?;
+        books.lines.remember(new_lines);
+        Ok(())
+    }
+
+    async fn open_accounts(&mut self, accounts: &[(Name, Account)]) -> Result<(), StoreError> {
+        let books = &mut self.books;
+        let client = books.client.transaction().await.map_err(|error| classify(&error))?;
+        let session = Session { client: &client, statements: &books.statements };
+        let (lines, new_lines) = chart_lines(&session, &books.lines, accounts).await?;
+        put_accounts(&session, accounts, &lines).await?;
+        client.commit().await.map_err(|error| classify(&error))?;
+        books.lines.remember(new_lines);
+        Ok(())
+    }
+
+    async fn write_naively(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
+        let Rows { id, commit, accounts: _ } = *rows;
+        let books = &mut self.books;
+        let client = books.client.transaction().await.map_err(|error| classify(&error))?;
+        let session = Session { client: &client, statements: &books.statements };
+        for (transaction, n) in commit.transactions.iter().zip(0_i64..) {
+            naive(&session, id, n, transaction).await?;
+        }
+        link(&session, id, commit).await?;
+        client.commit().await.map_err(|error| classify(&error))
+    }
+
+    /// How far the server's log is.
+    async fn written_bytes(&mut self) -> Result<Option<u64>, StoreError> {
+        self.number("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").await
+    }
+
+    async fn stored_bytes(&mut self) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
+                   WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
+        self.number(sql).await
+    }
+}
+
+const PUT_ACCOUNTS: &str = "INSERT INTO accounts (address, currency, balance, version, line)
+    SELECT address, currency, balance, 1, line
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS k (address, currency, balance, line)
+    ON CONFLICT (address, currency) DO UPDATE
+    SET balance = excluded.balance, version = accounts.version + 1";
+const COMMIT: &str = "INSERT INTO commits (seq, id, time, hash) VALUES ($1, $2, $3, $4)";
+const HEAD: &str = "UPDATE head SET seq = $1, time = $2, hash = $3";
+
+async fn chart_lines(
+    session: &Session<'_, Client<'_>>,
+    known: &ChartLines,
+    accounts: &[(Name, Account)],
+) -> Result<(Vec<i64>, NewLines), StoreError> {
+    let mut new_lines = NewLines::new();
+    let mut lines = Vec::with_capacity(accounts.len());
+    for (_, account) in accounts {
+        lines.push(chart_line(session, known, &account.metadata, &mut new_lines).await?);
+    }
+    Ok((lines, new_lines))
+}
+
+/// Accounts as they are now, whatever they were.
+async fn put_accounts(
+    session: &Session<'_, Client<'_>>,
+    accounts: &[(Name, Account)],
+    lines: &[i64],
+) -> Result<(), StoreError> {
+    let addresses: Vec<&str> = accounts.iter().map(|(address, _)| &**address).collect();
+    let currencies: Vec<Currency> =
+        accounts.iter().map(|(_, account)| account.balance.currency()).collect();
+    let balances: Vec<i64> = accounts.iter().map(|(_, account)| account.balance.minor()).collect();
+    let values: [&(dyn ToSql + Sync); 4] = [&addresses, &codes(&currencies), &balances, &lines];
+    session.write(PUT_ACCOUNTS, &values, accounts.len()).await
+}
+
+/// The commit and the head.
+async fn link(
+    session: &Session<'_, Client<'_>>,
+    id: CommitId,
+    commit: &SavedCommit,
+) -> Result<(), StoreError> {
+    let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
+    let (uuid, time, hash) = (id.uuid(), commit.time.as_microsecond(), commit.hash.as_slice());
+    let commit: [&(dyn ToSql + Sync); 4] = [&seq, &uuid, &time, &hash];
+    let head: [&(dyn ToSql + Sync); 3] = [&seq, &time, &hash];
+    let (inserted, updated) =
+        join(session.write(COMMIT, &commit, 1), session.write(HEAD, &head, 1)).await;
+    inserted?;
+    updated
+}
+
+/// A statement for every row, one after the other.
+async fn naive(
+    session: &Session<'_, Client<'_>>,
+    commit_id: CommitId,
+    n: i64,
+    row: &Transaction,
+) -> Result<(), StoreError> {
+    let id = row.id.uuid();
+    let sql = "SELECT 1 FROM transactions WHERE event = $1 AND reference = $2";
+    session.query(sql, &[&&*row.event, &row.reference]).await?;
+    let sql = "INSERT INTO transactions
+                   (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let values: [&(dyn ToSql + Sync); 8] = [
+        &id,
+        &commit_id.uuid(),
+        &n,
+        &&*row.event,
+        &row.reference,
+        &row.request_hash.as_slice(),
+        &row.rulebook_hash.as_slice(),
+        &row.effective_at.as_microsecond(),
+    ];
+    session.write(sql, &values, 1).await?;
+    for (posting, place) in row.postings.iter().zip(0_i64..) {
+        let (currency, minor) = (posting.money.currency(), posting.money.minor());
+        let sql = "INSERT INTO postings (tx, n, source, destination, currency, amount)
+                   VALUES ($1, $2, $3, $4, $5, $6)";
+        let (source, destination) = (&*posting.source, &*posting.destination);
+        let values: [&(dyn ToSql + Sync); 6] =
+            [&id, &place, &source, &destination, &currency.code(), &minor];
+        session.write(sql, &values, 1).await?;
+        let sql = "UPDATE accounts SET balance = balance + $1, version = version + 1
+                   WHERE address = $2 AND currency = $3";
+        for (address, change) in ends(posting) {
+            session.write(sql, &[&change, &&**address, &currency.code()], 1).await?;
+        }
+    }
+    Ok(())
+}

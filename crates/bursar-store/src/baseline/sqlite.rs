@@ -1,0 +1,179 @@
+//! SQLite: cached statements, many postings in each, one transaction per commit.
+
+use std::path::Path;
+
+use bursar_core::commit::SavedCommit;
+use bursar_core::ids::CommitId;
+use bursar_core::ledger::{Account, Transaction};
+use bursar_core::numscript::Name;
+use rusqlite::{Connection, params};
+
+use super::{Baseline, Rows, ends};
+use crate::chart_lines::{ChartLines, NewLines};
+use crate::sqlite::{classify, rows, save};
+use crate::{Sqlite, StoreError};
+
+#[derive(Debug)]
+pub struct SqliteBaseline {
+    books: Sqlite,
+}
+
+impl SqliteBaseline {
+    /// Makes empty books in a directory.
+    pub fn create(directory: &Path) -> Result<Self, StoreError> {
+        if Sqlite::exists(directory) {
+            return Err(StoreError::Unavailable(format!(
+                "there are books in {}, and a benchmark makes its own",
+                directory.display()
+            )));
+        }
+        Ok(Self { books: Sqlite::open(directory)? })
+    }
+
+    /// The work may write down chart lines; they are known when it has been committed.
+    fn in_transaction(
+        &mut self,
+        work: impl FnOnce(&Connection, &ChartLines) -> Result<NewLines, StoreError>,
+    ) -> Result<(), StoreError> {
+        let Sqlite { connection, lines, .. } = &mut self.books;
+        let transaction = connection.transaction().map_err(|error| classify(&error))?;
+        let new_lines = work(&transaction, lines)?;
+        transaction.commit().map_err(|error| classify(&error))?;
+        lines.remember(new_lines);
+        Ok(())
+    }
+}
+
+impl Baseline for SqliteBaseline {
+    type Books = Sqlite;
+
+    fn books(&mut self) -> &mut Sqlite {
+        &mut self.books
+    }
+
+    async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
+        let Rows { id, commit, accounts } = *rows;
+        self.in_transaction(|connection, lines| {
+            rows::insert(connection, id, &commit.transactions)?;
+            let new_lines = put_accounts(connection, lines, accounts)?;
+            link(id, commit, |sql, values| connection.prepare_cached(sql)?.execute(values))?;
+            Ok(new_lines)
+        })
+    }
+
+    async fn open_accounts(&mut self, accounts: &[(Name, Account)]) -> Result<(), StoreError> {
+        self.in_transaction(|connection, lines| put_accounts(connection, lines, accounts))
+    }
+
+    async fn write_naively(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
+        let Rows { id, commit, accounts: _ } = *rows;
+        self.in_transaction(|connection, _| {
+            for (transaction, n) in commit.transactions.iter().zip(0_i64..) {
+                naive(connection, id, n, transaction).map_err(|error| classify(&error))?;
+            }
+            link(id, commit, |sql, values| connection.prepare(sql)?.execute(values))?;
+            Ok(NewLines::new())
+        })
+    }
+
+    /// Bytes that this process has handed to the operating system: the log, and the file when it is checkpointed.
+    async fn written_bytes(&mut self) -> Result<Option<u64>, StoreError> {
+        let Ok(counters) = std::fs::read_to_string("/proc/self/io") else { return Ok(None) };
+        let written = counters.lines().find_map(|line| line.strip_prefix("wchar: "));
+        Ok(written.and_then(|number| number.parse().ok()))
+    }
+
+    /// The file, with everything that is still in the log.
+    async fn stored_bytes(&mut self) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        let bytes: i64 = self
+            .books
+            .connection
+            .query_row(sql, [], |row| row.get(0))
+            .map_err(|error| classify(&error))?;
+        Ok(u64::try_from(bytes).ok())
+    }
+}
+
+/// Accounts as they are now, whatever they were.
+fn put_accounts(
+    connection: &Connection,
+    lines: &ChartLines,
+    accounts: &[(Name, Account)],
+) -> Result<NewLines, StoreError> {
+    let sql = "INSERT INTO accounts (address, currency, balance, version, line) VALUES (?1, ?2, ?3, 1, ?4)
+               ON CONFLICT DO UPDATE SET balance = excluded.balance, version = version + 1";
+    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+    let mut new_lines = NewLines::new();
+    for (address, account) in accounts {
+        let line = save::chart_line(connection, lines, &account.metadata, &mut new_lines)?;
+        let (currency, minor) = (account.balance.currency(), account.balance.minor());
+        let values = params![&**address, currency.code(), minor, line];
+        statement.execute(values).map_err(|error| classify(&error))?;
+    }
+    Ok(new_lines)
+}
+
+/// The commit and the head.
+fn link(
+    id: CommitId,
+    commit: &SavedCommit,
+    execute: impl Fn(&str, &[&dyn rusqlite::ToSql]) -> rusqlite::Result<usize>,
+) -> Result<(), StoreError> {
+    let (uuid, time) = (id.uuid(), commit.time.as_microsecond());
+    let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
+    let sql = "INSERT INTO commits (seq, id, time, hash) VALUES (?1, ?2, ?3, ?4)";
+    execute(sql, params![seq, uuid.as_bytes().as_slice(), time, commit.hash.as_slice()])
+        .map_err(|error| classify(&error))?;
+    let sql = "UPDATE head SET seq = ?1, time = ?2, hash = ?3";
+    execute(sql, params![seq, time, commit.hash.as_slice()]).map_err(|error| classify(&error))?;
+    Ok(())
+}
+
+/// Every statement is prepared when it is needed.
+fn naive(
+    connection: &Connection,
+    commit_id: CommitId,
+    n: i64,
+    transaction: &Transaction,
+) -> rusqlite::Result<()> {
+    let execute =
+        |sql: &str, values: &[&dyn rusqlite::ToSql]| connection.prepare(sql)?.execute(values);
+    let (id, commit_id) = (transaction.id.uuid(), commit_id.uuid());
+    let sql = "SELECT 1 FROM transactions WHERE event = ?1 AND reference = ?2";
+    connection.prepare(sql)?.exists(params![&*transaction.event, transaction.reference])?;
+    let sql = "INSERT INTO transactions
+                   (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let values = params![
+        id.as_bytes().as_slice(),
+        commit_id.as_bytes().as_slice(),
+        n,
+        &*transaction.event,
+        transaction.reference,
+        transaction.request_hash.as_slice(),
+        transaction.rulebook_hash.as_slice(),
+        transaction.effective_at.as_microsecond(),
+    ];
+    execute(sql, values)?;
+    for (posting, place) in transaction.postings.iter().zip(0_i64..) {
+        let (currency, minor) = (posting.money.currency(), posting.money.minor());
+        let sql = "INSERT INTO postings (tx, n, source, destination, currency, amount)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let values = params![
+            id.as_bytes().as_slice(),
+            place,
+            &*posting.source,
+            &*posting.destination,
+            currency.code(),
+            minor
+        ];
+        execute(sql, values)?;
+        let sql = "UPDATE accounts SET balance = balance + ?1, version = version + 1
+                   WHERE address = ?2 AND currency = ?3";
+        for (address, change) in ends(posting) {
+            execute(sql, params![change, &**address, currency.code()])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Accounts and the chart lines they are opened under. Accounts are the rows that everybody wants, so they are locked in
+//! one order.
+
+use std::sync::Arc;
+
+use bursar_core::chart::GlAccount;
+use bursar_core::commit::AccountWrite;
+use bursar_core::money::Currency;
+use futures_util::future::join3;
+use tokio_postgres::Transaction;
+use tokio_postgres::types::ToSql;
+
+use super::row::get;
+use super::session::Session;
+use crate::StoreError;
+use crate::chart_lines::{ChartLines, NewLines, damaged};
+
+const OPEN: &str = "INSERT INTO accounts (address, currency, balance, version, line)
+    SELECT address, currency, 0, 0, line FROM unnest($1::text[], $2::text[], $3::bigint[])
+         AS k (address, currency, line)
+    ORDER BY address, currency ON CONFLICT DO NOTHING";
+const LOCK: &str =
+    "SELECT 1 FROM accounts JOIN unnest($1::text[], $2::text[]) AS k (address, currency)
+         USING (address, currency)
+    ORDER BY address, currency FOR NO KEY UPDATE OF accounts";
+const CHANGE: &str = "UPDATE accounts a SET balance = a.balance + k.delta, version = a.version + 1
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+         AS k (address, currency, delta, least)
+    WHERE a.address = k.address AND a.currency = k.currency
+      AND (k.least IS NULL OR a.balance >= k.least)";
+
+/// To be prepared before `change`.
+pub(super) const STATEMENTS: [&str; 3] = [OPEN, LOCK, CHANGE];
+
+/// Net changes, each on top of an opening balance that must be enough. `lines` are the numbers of their chart lines.
+pub(super) async fn change(
+    session: &Session<'_, Transaction<'_>>,
+    changes: &[AccountWrite],
+    lines: &[i64],
+) -> Result<(), StoreError> {
+    // Rows come first, empty if they are new, so that every one can be locked in the same order.
+    let (opened, locked, added) =
+        join3(open(session, changes, lines), lock(session, changes), add(session, changes)).await;
+    opened?;
+    locked?;
+    added
+}
+
+/// Whoever had money when it was read has a row; whoever had none may be new.
+async fn open(
+    session: &Session<'_, Transaction<'_>>,
+    changes: &[AccountWrite],
+    lines: &[i64],
+) -> Result<(), StoreError> {
+    let (empty, lines): (Vec<&AccountWrite>, Vec<i64>) = changes
+        .iter()
+        .zip(lines)
+        .filter(|(change, _)| change.after.balance.minor() == change.delta)
+        .unzip();
+    if empty.is_empty() {
+        return Ok(());
+    }
+    let addresses: Vec<&str> = empty.iter().map(|change| &*change.address).collect();
+    let currencies: Vec<Currency> =
+        empty.iter().map(|change| change.after.balance.currency()).collect();
+    session.query(OPEN, &[&addresses, &codes(&currencies), &lines]).await?;
+    Ok(())
+}
+
+async fn lock(
+    session: &Session<'_, Transaction<'_>>,
+    changes: &[AccountWrite],
+) -> Result<(), StoreError> {
+    let addresses: Vec<&str> = changes.iter().map(|change| &*change.address).collect();
+    let currencies: Vec<Currency> =
+        changes.iter().map(|change| change.after.balance.currency()).collect();
+    session.query(LOCK, &[&addresses, &codes(&currencies)]).await?;
+    Ok(())
+}
+
+async fn add(
+    session: &Session<'_, Transaction<'_>>,
+    changes: &[AccountWrite],
+) -> Result<(), StoreError> {
+    let addresses: Vec<&str> = changes.iter().map(|change| &*change.address).collect();
+    let currencies: Vec<Currency> =
+        changes.iter().map(|change| change.after.balance.currency()).collect();
+    let deltas: Vec<i64> = changes.iter().map(|change| change.delta).collect();
+    let least: Vec<Option<i64>> = changes.iter().map(|change| change.least_opening).collect();
+    let values: [&(dyn ToSql + Sync); 4] = [&addresses, &codes(&currencies), &deltas, &least];
+    session.write(CHANGE, &values, changes.len()).await
+}
+
+pub(crate) fn codes(currencies: &[Currency]) -> Vec<&str> {
+    currencies.iter().map(Currency::code).collect()
+}
+
+/// The numbers of the chart lines of these accounts, and the lines that had to be written down.
+pub(super) async fn chart_lines(
+    session: &Session<'_, Transaction<'_>>,
+    lines: &ChartLines,
+    changes: &[AccountWrite],
+) -> Result<(Vec<i64>, NewLines), StoreError> {
+    let mut new_lines = NewLines::new();
+    // New lines in one order for everybody, so that no two writers wait for each other.
+    let mut unknown: Vec<&Arc<GlAccount>> = changes
+        .iter()
+        .map(|change| &change.after.metadata)
+        .filter(|account| lines.number(account).is_none())
+        .collect();
+    unknown.sort_by_key(|account| account.code);
+    for account in unknown {
+        chart_line(session, lines, account, &mut new_lines).await?;
+    }
+    let mut numbers: Vec<i64> = Vec::with_capacity(changes.len());
+    for change in changes {
+        numbers.push(chart_line(session, lines, &change.after.metadata, &mut new_lines).await?);
+    }
+    Ok((numbers, new_lines))
+}
+
+/// The number of a chart line. A line that is new is written down.
+pub(crate) async fn chart_line(
+    session: &Session<'_, Transaction<'_>>,
+    lines: &ChartLines,
+    account: &Arc<GlAccount>,
+    new_lines: &mut NewLines,
+) -> Result<i64, StoreError> {
+    if let Some(number) = lines.number(account) {
+        return Ok(number);
+    }
+    if let Some((number, _)) = new_lines.iter().find(|(_, known)| known == account) {
+        return Ok(*number);
+    }
+    let pattern = account.pattern.as_ref().map(ToString::to_string).unwrap_or_default();
+    let code = account.code.to_string();
+    let sql = "INSERT INTO chart_lines (gl, name, class, address, liquidity, view)
+               VALUES ($1::text::bigint, $2, $3, $4, $5, $6)
+               ON CONFLICT (gl, name, class, address, liquidity, view) DO UPDATE SET gl = excluded.gl RETURNING line";
+    let values: [&(dyn ToSql + Sync); 6] =
+        [&code, &account.name, &account.class.name(), &pattern, &account.liquidity, &account.view];
+    let rows = session.query(sql, &values).await?;
+    let row = rows.first().ok_or_else(|| damaged("a chart line has no number"))?;
+    let number = get(row, 0)?;
+    new_lines.push((number, Arc::clone(account)));
+    Ok(number)
+}
