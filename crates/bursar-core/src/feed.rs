@@ -29,10 +29,10 @@ pub struct AuditEntry {
     pub time: Timestamp,
 }
 
-/// A place in the feed: behind this event of this commit. The default is the beginning.
+/// A place in what was appended: behind this row of this commit. The default is the beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     pub commit: u64,
-    /// How many events of that commit were read.
-    pub events: u64,
+    /// How many rows of that commit were read.
+    pub rows: u64,
 }

@@ -17,7 +17,7 @@ use bursar_core::commit::{Commit, SavedCommit};
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::ids::{CommitId, FlowId};
-use bursar_core::ledger::{Account, Hold, HoldKey};
+use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
@@ -81,6 +81,14 @@ pub trait Query {
         after: u64,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<SavedCommit>, StoreError>>;
+
+    /// The transactions that touch any of these accounts, behind a place, each with the place behind it.
+    fn transactions_of(
+        &mut self,
+        addresses: &[Name],
+        after: Cursor,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<(Cursor, Transaction)>, StoreError>>;
 
     /// The end of the chain, and how many rows there are in all.
     fn end(&mut self) -> impl Future<Output = Result<End, StoreError>>;

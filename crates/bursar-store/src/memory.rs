@@ -218,7 +218,7 @@ impl Query for Memory {
     ) -> Result<Vec<(Cursor, FeedEvent)>, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let events = self.commits.iter().flat_map(|commit| {
-            let places = (1..).map(|events| Cursor { commit: commit.seq, events });
+            let places = (1..).map(|rows| Cursor { commit: commit.seq, rows });
             places.zip(commit.events.iter().cloned())
         });
         Ok(events.filter(|(place, _)| *place > after).take(limit).collect())
@@ -228,6 +228,27 @@ impl Query for Memory {
         let first = usize::try_from(after).unwrap_or(usize::MAX);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         Ok(self.commits.iter().skip(first).take(limit).cloned().collect())
+    }
+
+    async fn transactions_of(
+        &mut self,
+        addresses: &[Name],
+        after: Cursor,
+        limit: u32,
+    ) -> Result<Vec<(Cursor, Transaction)>, StoreError> {
+        let touches = |transaction: &Transaction| {
+            let mut postings = transaction.postings.iter();
+            postings.any(|posting| {
+                addresses.contains(&posting.source) || addresses.contains(&posting.destination)
+            })
+        };
+        let transactions = self.commits.iter().flat_map(|commit| {
+            let places = (1..).map(|rows| Cursor { commit: commit.seq, rows });
+            places.zip(&commit.transactions)
+        });
+        let found = transactions.filter(|(place, found)| *place > after && touches(found));
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(found.take(limit).map(|(place, found)| (place, found.clone())).collect())
     }
 
     async fn end(&mut self) -> Result<End, StoreError> {

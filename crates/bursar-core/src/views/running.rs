@@ -31,6 +31,10 @@ impl Running {
         self.balances.is_empty()
     }
 
+    pub(super) fn addresses(&self) -> Vec<Name> {
+        self.balances.keys().map(|(address, _)| Name::clone(address)).collect()
+    }
+
     pub(super) fn balances(&self) -> impl Iterator<Item = (&AccountKey, i128)> {
         self.balances.iter().map(|(key, balance)| (key, *balance))
     }

@@ -67,6 +67,11 @@ impl StatementFold {
         Self { running: Running::new(keys, period), directory: Directory::new(all) }
     }
 
+    /// The merchant's accounts: only transactions that touch them matter.
+    pub fn addresses(&self) -> Vec<Name> {
+        self.running.addresses()
+    }
+
     /// The merchant has no account.
     pub fn is_empty(&self) -> bool {
         self.running.is_empty()

@@ -72,11 +72,11 @@ pub(super) async fn page(
          WHERE c.seq >= $1 AND (c.seq > $1 OR e.n >= $2) ORDER BY c.seq, e.n LIMIT $3"
     );
     let values: [&(dyn ToSql + Sync); 3] =
-        [&number(after.commit), &number(after.events), &i64::from(limit)];
+        [&number(after.commit), &number(after.rows), &i64::from(limit)];
     let row = |row: &Row| {
         let commit = u64::try_from(get::<i64>(row, 7)?).map_err(damaged)?;
         let n = u64::try_from(get::<i64>(row, 8)?).map_err(damaged)?;
-        Ok((Cursor { commit, events: n.saturating_add(1) }, event(row)?))
+        Ok((Cursor { commit, rows: n.saturating_add(1) }, event(row)?))
     };
     session.query(&sql, &values).await?.iter().map(row).collect()
 }

@@ -122,7 +122,7 @@ async fn transactions(
 
 /// The columns that `header` reads.
 pub(super) const HEADERS: &str =
-    "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time, t.commit_id
+    "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time, t.commit_id, c.seq, t.n
      FROM transactions t JOIN commits c ON c.id = t.commit_id";
 
 /// Transactions in the order of their headers, with all their postings.

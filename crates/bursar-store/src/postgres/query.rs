@@ -9,6 +9,7 @@ use bursar_core::ids::FlowId;
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::verify::End;
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::load::{HEADERS, hold_key, with_postings};
@@ -89,6 +90,37 @@ impl Query for Postgres {
                 })
             })
             .collect()
+    }
+
+    async fn transactions_of(
+        &mut self,
+        addresses: &[Name],
+        after: Cursor,
+        limit: u32,
+    ) -> Result<Vec<(Cursor, Transaction)>, StoreError> {
+        self.reconnect().await?;
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let sql = format!(
+            "{HEADERS}
+             WHERE t.id IN (
+                     SELECT tx FROM postings WHERE source = ANY($1) AND source <> 'world'
+                     UNION
+                     SELECT tx FROM postings WHERE destination = ANY($1) AND destination <> 'world')
+               AND (c.seq > $2 OR (c.seq = $2 AND t.n >= $3))
+             ORDER BY c.seq, t.n LIMIT $4"
+        );
+        let addresses: Vec<&str> = addresses.iter().map(|address| &**address).collect();
+        let values: [&(dyn ToSql + Sync); 4] =
+            [&addresses, &number(after.commit), &number(after.rows), &i64::from(limit)];
+        let headers = self.session().query(&sql, &values).await?;
+        let transactions = with_postings(&self.session(), &headers).await?;
+        let place = |row| {
+            let commit = u64::try_from(get::<i64>(row, 9)?).map_err(damaged)?;
+            let n = u64::try_from(get::<i64>(row, 10)?).map_err(damaged)?;
+            Ok(Cursor { commit, rows: n.saturating_add(1) })
+        };
+        let places = headers.iter().map(place).collect::<Result<Vec<_>, StoreError>>()?;
+        Ok(places.into_iter().zip(transactions).collect())
     }
 
     async fn end(&mut self) -> Result<End, StoreError> {

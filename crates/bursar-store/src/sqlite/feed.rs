@@ -67,11 +67,11 @@ pub(super) fn page(
         "SELECT {EVENTS}, c.seq, e.n FROM commits c JOIN events e ON e.commit_id = c.id
          WHERE c.seq >= ?1 AND (c.seq > ?1 OR e.n >= ?2) ORDER BY c.seq, e.n LIMIT ?3"
     );
-    let values = params![number(after.commit), number(after.events), limit];
+    let values = params![number(after.commit), number(after.rows), limit];
     all(connection, &sql, values, |row| {
         let commit = u64::try_from(get::<i64>(row, 7)?).map_err(damaged)?;
         let n = u64::try_from(get::<i64>(row, 8)?).map_err(damaged)?;
-        Ok((Cursor { commit, events: n.saturating_add(1) }, event(row)?))
+        Ok((Cursor { commit, rows: n.saturating_add(1) }, event(row)?))
     })
 }
 

@@ -68,6 +68,36 @@ impl Query for Sqlite {
         })
     }
 
+    async fn transactions_of(
+        &mut self,
+        addresses: &[Name],
+        after: Cursor,
+        limit: u32,
+    ) -> Result<Vec<(Cursor, Transaction)>, StoreError> {
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time,
+                          c.seq, t.n
+                   FROM transactions t JOIN commits c ON c.id = t.commit_id
+                   WHERE t.id IN (
+                           SELECT tx FROM postings
+                           WHERE source IN (SELECT value FROM json_each(?1)) AND source <> 'world'
+                           UNION
+                           SELECT tx FROM postings
+                           WHERE destination IN (SELECT value FROM json_each(?1)) AND destination <> 'world')
+                     AND (c.seq > ?2 OR (c.seq = ?2 AND t.n >= ?3))
+                   ORDER BY c.seq, t.n LIMIT ?4";
+        let addresses: Vec<&str> = addresses.iter().map(|address| &**address).collect();
+        let addresses = serde_json::to_string(&addresses).map_err(damaged)?;
+        let values = params![addresses, number(after.commit), number(after.rows), limit];
+        all(&self.connection, sql, values, |row| {
+            let commit = u64::try_from(get::<i64>(row, 8)?).map_err(damaged)?;
+            let n = u64::try_from(get::<i64>(row, 9)?).map_err(damaged)?;
+            let mut transaction = header(row)?;
+            transaction.postings = postings(&self.connection, transaction.id)?;
+            Ok((Cursor { commit, rows: n.saturating_add(1) }, transaction))
+        })
+    }
+
     async fn end(&mut self) -> Result<End, StoreError> {
         let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
                           (SELECT count(*) FROM events), (SELECT count(*) FROM audit) FROM head";

@@ -71,6 +71,41 @@ fn revert((transaction, first): (&Transaction, &Request)) -> Request {
     Request { admission, body: Body::Post(event) }
 }
 
+/// Two processes are told the same events in opposite orders, again and again: each is posted once, and neither waits for
+/// the other for ever.
+#[test]
+fn the_same_events_in_opposite_orders_do_not_deadlock() {
+    let cluster = Cluster::start();
+    let rules = rules();
+    block_on(async {
+        drop(Postgres::open(&cluster.url()).await.unwrap());
+        let tellers = ["a", "b"].map(|teller| tell_payins(cluster.url(), &rules, teller));
+        let posted: usize = concurrently(tellers).await.iter().sum();
+        assert_eq!(posted, 15 * 20 + 15 * 60);
+        assert_eq!(deadlocks(&cluster.url()).await, 0);
+    });
+}
+
+/// 30 batches, now few and now many, since few go by statements and many by copy. `b` tells them from the end.
+async fn tell_payins(url: String, rules: &Rules, teller: &str) -> usize {
+    let mut store = Postgres::open(&url).await.unwrap();
+    let mut posted = 0;
+    for round in 0..30 {
+        let numbers = round * 100..round * 100 + [20, 60][usize::try_from(round % 2).unwrap()];
+        let mut requests: Vec<Request> = numbers.map(|number| payin(0, number)).collect();
+        for request in &mut requests {
+            request.admission.seed = request.admission.seed.child([teller, ""]);
+        }
+        if teller == "b" {
+            requests.reverse();
+        }
+        let commit = turn(&mut store, &Batch::new(rules, &requests)).await.unwrap();
+        let is_new = |answer: &&Answer| matches!(answer, Ok(Reply::Posted(Posted::New(_))));
+        posted += commit.answers.iter().filter(is_new).count();
+    }
+    posted
+}
+
 /// Four connections, one hot bank and one hot merchant, 100,000 transactions: nothing is lost, nothing is doubled, the
 /// chain has no gap, and somebody who follows the commits while they are made misses none.
 #[test]
@@ -133,6 +168,7 @@ fn four_writers_about_one_merchant_contradict_each_other_in_vain() {
             assert!(ends.into_iter().flatten().sum::<u32>() <= 1, "p{payout} ended twice");
         }
         assert!(posted.values().sum::<u32>() > 60, "most of the story happened: {posted:?}");
+        assert_eq!(deadlocks(&cluster.url()).await, 0);
 
         let mut store = Postgres::open(&cluster.url()).await.unwrap();
         let accounts = store.accounts().await.unwrap();

@@ -9,7 +9,7 @@ use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{FlowId, ReservationId, Seed};
-use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted};
+use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::pricing::Tariff;
 use bursar_core::request::{Answer, Batch, Body, Reply, Request, Wake};
@@ -81,6 +81,7 @@ pub(crate) struct Books {
     pub(crate) flows: Vec<Flow>,
     pub(crate) due: Vec<(Due, FlowId)>,
     pub(crate) feed: Vec<(Cursor, FeedEvent)>,
+    pub(crate) of_one: Vec<(Cursor, Transaction)>,
     pub(crate) history: Vec<SavedCommit>,
     pub(crate) end: End,
 }
@@ -174,6 +175,7 @@ pub(crate) fn run(
             flows: store.flows(None, u32::MAX).await.unwrap(),
             due: store.due().await.unwrap(),
             feed: feed(store).await,
+            of_one: of_one(store).await,
             history: store.history(0, u32::MAX).await.unwrap(),
             end: store.end().await.unwrap(),
         }
@@ -190,6 +192,20 @@ async fn feed(store: &mut impl Query) -> Vec<(Cursor, FeedEvent)> {
             return events;
         }
         events.extend(page);
+    }
+}
+
+/// What touched one merchant's money, a few transactions at a time.
+async fn of_one(store: &mut impl Query) -> Vec<(Cursor, Transaction)> {
+    let addresses = ["merchants:m1:available:PKR".into(), "holds:payout:m1:PKR".into()];
+    let mut found: Vec<(Cursor, Transaction)> = Vec::new();
+    loop {
+        let after = found.last().map(|(place, _)| *place).unwrap_or_default();
+        let page = store.transactions_of(&addresses, after, 3).await.unwrap();
+        if page.is_empty() {
+            return found;
+        }
+        found.extend(page);
     }
 }
 

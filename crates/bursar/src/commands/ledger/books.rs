@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use bursar_core::commit::SavedCommit;
+use bursar_core::feed::Cursor;
 use bursar_core::flow::{Due, Flow};
 use bursar_core::ids::{FlowId, Seed};
-use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted};
+use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::rejection::Rejection;
 use bursar_core::request::{Answer, Batch, Body, Reply, Request};
@@ -24,8 +25,8 @@ use crate::failure::Failure;
 const PAGE: u64 = 5_000;
 /// Commits that are read at once at most: bounds the memory of reports when they are not.
 const COMMITS: u64 = 64;
-/// Flows that are read at once.
-const FLOWS: u32 = 5_000;
+/// Flows, or transactions of one merchant, that are read at once.
+const ROWS: u32 = 5_000;
 
 pub(super) struct Books {
     pub(super) rules: Rules,
@@ -136,7 +137,7 @@ impl Books {
     pub(super) fn each_flow(&mut self, mut visit: impl FnMut(&Flow)) -> Result<(), Failure> {
         let mut after = None;
         loop {
-            let page = on_store!(self, store => store.flows(after, FLOWS));
+            let page = on_store!(self, store => store.flows(after, ROWS));
             let page = page.map_err(|error| failed(&error))?;
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.id);
@@ -163,6 +164,22 @@ impl Books {
             after = last.seq;
             commits = next_page(&page);
             page.iter().try_for_each(&mut visit)?;
+        }
+    }
+
+    /// Every transaction that touches any of these accounts, in the order they were saved.
+    pub(super) fn each_transaction_of(
+        &mut self,
+        addresses: &[Name],
+        mut visit: impl FnMut(&Transaction) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut after = Cursor::default();
+        loop {
+            let page = on_store!(self, store => store.transactions_of(addresses, after, ROWS));
+            let page = page.map_err(|error| failed(&error))?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = *last;
+            page.iter().try_for_each(|(_, transaction)| visit(transaction))?;
         }
     }
 

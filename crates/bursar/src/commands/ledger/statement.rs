@@ -7,9 +7,9 @@ use bursar_core::views::{StatementBalance, StatementFold, StatementRow};
 use clap::Args;
 use jiff::Timestamp;
 
+use super::ReportArguments;
 use super::books::Books;
 use super::moments::PeriodArguments;
-use super::{ReportArguments, each_transaction};
 use crate::failure::Failure;
 use crate::report::{Cell, Column, Report, Section};
 use crate::terminal::printable;
@@ -57,9 +57,10 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
             printable(&arguments.merchant)
         )));
     }
+    let addresses = fold.addresses();
     let mut opening: Vec<Vec<Cell>> = Vec::new();
     if let Some(from) = period.from {
-        each_transaction(&mut books, |transaction| {
+        books.each_transaction_of(&addresses, |transaction| {
             fold.open(transaction);
             Ok(())
         })?;
@@ -67,7 +68,7 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
     }
     let mut report = Report::begin(&arguments.report.format, SECTIONS, &[])?;
     opening.iter().try_for_each(|cells| report.row(cells))?;
-    each_transaction(&mut books, |transaction| {
+    books.each_transaction_of(&addresses, |transaction| {
         fold.add(transaction).iter().try_for_each(|row| report.row(&cells(row)))
     })?;
     report.end(&[])
