@@ -12,6 +12,7 @@
 mod cluster;
 mod conformance;
 mod desk;
+mod payout_steps;
 mod payouts;
 mod postgres;
 mod reservations;

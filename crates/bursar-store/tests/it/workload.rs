@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use bursar_core::channel::{Channel, Clocks};
 use bursar_core::commit::{Commit, SavedCommit};
+use bursar_core::effect::Effect;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::Key;
@@ -22,6 +23,8 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::payout_steps;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     kind: usize,
@@ -31,14 +34,19 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    fn name(&self) -> &'static str {
+        KINDS.iter().chain(&payout_steps::KINDS).nth(self.kind).unwrap()
+    }
+
     pub(crate) fn is_revert(&self) -> bool {
-        KINDS[self.kind] == "REVERT"
+        self.name() == "REVERT"
     }
 }
 
 /// When every workload begins.
 const START: i64 = 1_794_700_800;
 
+/// Followed by those of `payout_steps`.
 const KINDS: [&str; 18] = [
     "PAYIN_COLLECTION",
     "PAYIN_COLLECTION",
@@ -61,21 +69,22 @@ const KINDS: [&str; 18] = [
 ];
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step =
-        (0..KINDS.len(), 0..3_u8, 0..8_u8, prop::sample::select(vec![0_u32, 1, 100, 100, 2_500]));
+    let kinds = KINDS.len() + payout_steps::KINDS.len();
+    let step = (0..kinds, 0..3_u8, 0..8_u8, prop::sample::select(vec![0_u32, 1, 100, 100, 2_500]));
     let step = step.prop_map(|(kind, merchant, reference, amount)| Step {
         kind,
         merchant,
         reference,
         amount,
     });
-    prop::collection::vec(step, 1..120)
+    prop::collection::vec(step, 1..160)
 }
 
 /// What a store holds in the end, and what it answered on the way.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Books {
     pub(crate) answers: Vec<Answer>,
+    pub(crate) effects: Vec<Effect>,
     pub(crate) accounts: Vec<(Name, Account)>,
     pub(crate) holds: Vec<(HoldKey, Hold)>,
     pub(crate) flows: Vec<Flow>,
@@ -145,6 +154,7 @@ pub(crate) fn run(
 ) -> Books {
     block_on(async {
         let mut answers = Vec::new();
+        let mut effects = Vec::new();
         let mut past = Past::default();
         let mut rest = steps;
         let mut sizes = batches.iter().cycle();
@@ -167,9 +177,11 @@ pub(crate) fn run(
                 }
             }
             answers.extend(commit.answers);
+            effects.extend(commit.effects);
         }
         Books {
             answers,
+            effects,
             accounts: store.accounts().await.unwrap(),
             holds: store.holds().await.unwrap(),
             flows: store.flows(None, u32::MAX).await.unwrap(),
@@ -214,13 +226,19 @@ async fn of_one(store: &mut impl Query) -> Vec<(Cursor, Transaction)> {
 struct Past {
     posted: Vec<String>,
     reserved: Vec<ReservationId>,
+    payouts: Vec<payout_steps::Made>,
 }
 
 fn request(step: &Step, rules: &Rules, admitted: u32, past: &mut Past) -> Request {
-    let now = Timestamp::from_second(START + i64::from(admitted)).unwrap();
+    // Five seconds each, so that leases end within a workload.
+    let now = Timestamp::from_second(START + i64::from(admitted) * 5).unwrap();
     let admission = Admission::new(now, Seed::from(u64::from(admitted)));
-    let name = KINDS[step.kind];
+    let name = step.name();
     let body = match name {
+        _ if payout_steps::KINDS.contains(&name) => {
+            let numbers = (step.merchant, step.reference, step.amount);
+            payout_steps::body(name, numbers, &admission, &mut past.payouts)
+        }
         "reserve" | "settle" | "release" | "wake" => flow_body(name, step, &admission, past),
         _ => Body::Post(event(name, step, rules, &past.posted)),
     };
@@ -234,7 +252,7 @@ fn flow_body(name: &str, step: &Step, admission: &Admission, past: &mut Past) ->
         "reserve" => {
             past.reserved.push(ReservationId::new(admission.now, &admission.seed, 0));
             // The same for every request under one key, so that it can be asked again.
-            let expires_at = START + i64::from(step.reference) * 15;
+            let expires_at = START + i64::from(step.reference) * 75;
             let reservation = NewReservation {
                 merchant: format!("m{}", step.merchant),
                 bank: text("b1"),

@@ -1,0 +1,107 @@
+//! Random requests about few payouts, so that they meet: made, sent, answered, asked about, told, cancelled, resolved.
+
+use bursar_core::attempt::{Evidence, Source, Verdict};
+use bursar_core::idempotency::Key;
+use bursar_core::ids::{FlowId, PayoutId, reference};
+use bursar_core::ledger::Admission;
+use bursar_core::payout::{
+    Answer, Beneficiary, Cancellation, Event, LANE, NewPayout, Outcome, Resolution, Ruling,
+    submit_lane,
+};
+use bursar_core::request::{Body, Report, Told, Wake};
+
+/// What can be asked for.
+pub(crate) const KINDS: [&str; 12] = [
+    "create", "create", "create", "send", "send", "sent", "sent", "look", "asked", "told",
+    "cancel", "resolve",
+];
+
+/// A payout as soon as it is asked for: its id, and what its first attempt is known by.
+pub(crate) type Made = (PayoutId, String);
+
+/// Three small numbers decide what exactly.
+pub(crate) fn body(
+    name: &str,
+    (a, b, amount): (u8, u8, u32),
+    admission: &Admission,
+    made: &mut Vec<Made>,
+) -> Body {
+    let text = |text: &str| text.to_owned();
+    let key = Key { scope: text("test"), key: format!("{name}-{b}") };
+    if name == "create" {
+        let id = PayoutId::new(admission.now, &admission.seed, 0);
+        made.push((id, reference(admission.now, &admission.seed, &id.to_string(), 1)));
+        let payout = new_payout(format!("m{a}"), amount);
+        return Body::CreatePayout { key, payout };
+    }
+    let index = usize::from(b) % made.len().max(1);
+    let unknown = (PayoutId::new(admission.now, &admission.seed, 9), text("nobody's"));
+    let (id, known) = made.get(index).cloned().unwrap_or(unknown);
+    let detail = || text("said so");
+    match name {
+        "send" => Body::Wake(Wake { lane: submit_lane("wallet"), limit: u32::from(a) + 1 }),
+        "look" => Body::Wake(Wake { lane: text(LANE), limit: 5 }),
+        "sent" => {
+            let outcome = match amount {
+                0 => Outcome::NotSent { detail: detail() },
+                1 => Outcome::Rejected { is_retryable: a == 0, detail: detail() },
+                100 => Outcome::Accepted { provider_reference: None },
+                _ => Outcome::Unknown { detail: detail() },
+            };
+            let event = Event::Submitted { attempt: 1 + u32::from(a == 2), r#try: 1, outcome };
+            Body::Report(Report { flow: FlowId::from(id), event })
+        }
+        "asked" => {
+            let answer = match a {
+                0 => Answer::NotFound,
+                1 => Answer::Paid { provider_reference: None },
+                _ => Answer::Failed { detail: detail() },
+            };
+            let event = Event::Queried { attempt: 1, lease_until: admission.now, answer };
+            Body::Report(Report { flow: FlowId::from(id), event })
+        }
+        "told" => {
+            let verdict = match (a, amount) {
+                (0, _) => Verdict::Paid,
+                (1, _) => Verdict::NotPaid { is_retryable: false },
+                (_, 0) => Verdict::Returned,
+                (_, _) => Verdict::Accepted,
+            };
+            let evidence = Evidence::new(Source::Callback, verdict);
+            Body::Tell(Told { channel: text("wallet"), reference: known, evidence })
+        }
+        "cancel" => {
+            let cancellation = Cancellation { id, expected_version: None, actor: text("m1") };
+            Body::CancelPayout { key, cancellation }
+        }
+        _ => {
+            let ruling = [Ruling::ConfirmPaid, Ruling::ConfirmNotPaid, Ruling::NewAttempt];
+            let resolution = Resolution {
+                id,
+                ruling: ruling[usize::from(a)],
+                evidence: detail(),
+                expected_version: u64::from(b),
+                actor: text("ops"),
+            };
+            Body::ResolvePayout { key, resolution }
+        }
+    }
+}
+
+fn new_payout(merchant: String, amount: u32) -> NewPayout {
+    let text = |text: &str| text.to_owned();
+    let beneficiary = Beneficiary {
+        name: text("A. Khan"),
+        account: None,
+        msisdn: Some(text("923001234567")),
+        bank: None,
+    };
+    NewPayout {
+        merchant,
+        channel: text("wallet"),
+        currency: text("PKR"),
+        amount: amount.to_string(),
+        beneficiary,
+        scheduled_at: None,
+    }
+}
