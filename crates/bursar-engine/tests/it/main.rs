@@ -2,6 +2,9 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[expect(dead_code, reason = "other tests crash their server and make databases")]
+#[path = "../../../bursar-store/tests/it/cluster.rs"]
+mod cluster;
 mod hostile;
 mod payouts;
 #[expect(dead_code, reason = "other tests write files")]

@@ -14,9 +14,10 @@ use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
 use bursar_core::verify::Verifier;
 use bursar_engine::{Clock, Handle, Host, Limits, Unanswered};
-use bursar_store::{Query as _, Sqlite};
+use bursar_store::{Postgres, Query, Sqlite, Store};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::cluster::Cluster;
 use crate::hostile::Hostile;
 use crate::scratch::Scratch;
 
@@ -79,8 +80,8 @@ fn create(number: u32) -> Body {
     Body::CreatePayout { key: Key { scope: text("m1"), key: number.to_string() }, payout }
 }
 
+/// What every engine shares: the rules, the channel, and time.
 struct Place {
-    scratch: Scratch,
     rules: Arc<Rules>,
     channel: Hostile,
     clock: FastClock,
@@ -90,20 +91,48 @@ impl Place {
     fn new() -> Self {
         let start = Timestamp::from_second(1_794_700_800).unwrap();
         Self {
-            scratch: Scratch::new(),
             rules: Arc::new(rules()),
             channel: Hostile::default(),
             clock: FastClock(Arc::new(Mutex::new(start))),
         }
     }
 
-    fn host(&self, life: u64, limits: Limits) -> (Host<Sqlite>, Handle) {
-        let store = Sqlite::open(self.scratch.path()).unwrap();
+    fn host<S: Store>(&self, store: S, life: u64, limits: Limits) -> (Host<S>, Handle) {
         let (channels, clock) = (Arc::new(self.channel.clone()), Arc::new(self.clock.clone()));
         Host::new(store, Arc::clone(&self.rules), channels, clock, (limits, Seed::from(life)))
     }
 
-    async fn payouts(&self, store: &mut Sqlite) -> Vec<Payout> {
+    /// An engine that is stopped dead after this many moments, in the middle of everything.
+    async fn short_life<S: Store + 'static>(&self, store: S, life: u64) {
+        let (host, handle) = self.host(store, life, Limits::default());
+        let running = tokio::task::spawn_local(host.run());
+        let crash = async {
+            for _ in 0..20 + life * 37 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            () = ask_for_everything(&handle) => {}
+            () = crash => {}
+        }
+        running.abort();
+        assert!(running.await.is_err(), "it is gone");
+    }
+
+    /// An engine that is left alone for three hours: by then this channel has answered every question.
+    async fn long_life<S: Store + 'static>(&self, store: S, life: u64) -> S {
+        let (host, handle) = self.host(store, life, Limits::default());
+        let running = tokio::task::spawn_local(host.run());
+        ask_for_everything(&handle).await;
+        let end = self.clock.now() + SignedDuration::from_hours(3);
+        while self.clock.now() < end {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        handle.stop();
+        running.await.unwrap()
+    }
+
+    async fn payouts(&self, store: &mut impl Query) -> Vec<Payout> {
         let flows = store.flows(None, u32::MAX).await.unwrap();
         let payout = |state| match state {
             FlowState::Payout(payout) => *payout,
@@ -113,7 +142,7 @@ impl Place {
     }
 
     /// The channel's books against ours.
-    async fn assert_sound(&self, store: &mut Sqlite) {
+    async fn assert_sound(&self, store: &mut impl Query) {
         let books = self.channel.books();
         assert!(books.values().all(|payment| payment.times_paid <= 1), "nothing is paid twice");
         assert!(books.values().all(|payment| payment.submissions <= 1), "nothing is sent twice");
@@ -175,68 +204,70 @@ async fn insist(handle: &Handle, body: Body) {
 
 const PAYOUTS: u32 = 150;
 
-/// Stopped dead 12 times in the middle of everything, then left alone.
+/// All of it, from the beginning: whoever was not answered asks again under the same key.
+async fn ask_for_everything(handle: &Handle) {
+    insist(handle, fund()).await;
+    for number in 0..PAYOUTS {
+        insist(handle, create(number)).await;
+    }
+}
+
+/// What must be true when everything has come to rest.
+async fn assert_over(place: &Place, store: &mut impl Query) {
+    place.assert_sound(store).await;
+    let payouts = place.payouts(store).await;
+    assert_eq!(payouts.len(), usize::try_from(PAYOUTS).unwrap(), "every key made one payout");
+    let mut statuses: BTreeMap<&str, u32> = BTreeMap::new();
+    for payout in &payouts {
+        *statuses.entry(payout.state.status()).or_default() += 1;
+    }
+    // Stopped dead between saving and sending: the channel knows nothing of it, and only a person can rule that.
+    let books = place.channel.books();
+    for payout in payouts.iter().filter(|payout| !payout.state.is_final()) {
+        assert_eq!(payout.reason(), Some("ambiguous"), "{statuses:?}");
+        assert!(!books.contains_key(payout.reference()), "{statuses:?}");
+    }
+    assert!(statuses["SUCCESS"] > 50 && statuses["FAILED"] > 5, "{statuses:?}");
+}
+
+/// Stopped dead 12 times, then left alone.
 #[test]
 fn an_engine_that_is_stopped_dead_loses_and_doubles_nothing() {
-    let place = Place::new();
+    let (place, scratch) = (Place::new(), Scratch::new());
     block_on(async {
-        for life in 1..=12_u64 {
-            let (host, handle) = place.host(life, Limits::default());
-            let running = tokio::task::spawn_local(host.run());
-            let crash_after = 20 + life * 37;
-            let asking = async {
-                insist(&handle, fund()).await;
-                for number in 0..PAYOUTS {
-                    insist(&handle, create(number)).await;
-                }
-            };
-            let crash = async {
-                for _ in 0..crash_after {
-                    tokio::task::yield_now().await;
-                }
-            };
-            tokio::select! {
-                () = asking => {}
-                () = crash => {}
-            }
-            running.abort();
-            assert!(running.await.is_err(), "it is gone");
+        for life in 1..=12 {
+            place.short_life(Sqlite::open(scratch.path()).unwrap(), life).await;
         }
-        let (host, handle) = place.host(99, Limits::default());
-        let running = tokio::task::spawn_local(host.run());
-        insist(&handle, fund()).await;
-        for number in 0..PAYOUTS {
-            insist(&handle, create(number)).await;
+        let mut store = place.long_life(Sqlite::open(scratch.path()).unwrap(), 99).await;
+        assert_over(&place, &mut store).await;
+    });
+}
+
+/// Two at once on one database, both asked for the same, each stopped dead again and again while the other goes on.
+#[test]
+fn two_engines_on_one_database_lose_and_double_nothing() {
+    let (place, cluster) = (Place::new(), Cluster::start());
+    block_on(async {
+        let open = async || Postgres::open(&cluster.url()).await.unwrap();
+        for life in 1..=6 {
+            let (one, other) = (open().await, open().await);
+            let _: ((), ()) = tokio::join!(
+                place.short_life(one, life * 2),
+                place.short_life(other, life * 2 + 1)
+            );
         }
-        // Three hours: this channel has answered every question by then.
-        let end = place.clock.now() + SignedDuration::from_hours(3);
-        while place.clock.now() < end {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-        handle.stop();
-        let mut store = running.await.unwrap();
-        place.assert_sound(&mut store).await;
-        let payouts = place.payouts(&mut store).await;
-        assert_eq!(payouts.len(), usize::try_from(PAYOUTS).unwrap(), "every key made one payout");
-        let mut statuses: BTreeMap<&str, u32> = BTreeMap::new();
-        for payout in &payouts {
-            *statuses.entry(payout.state.status()).or_default() += 1;
-        }
-        // Stopped dead between saving and sending: the channel knows nothing of it, and only a person can rule that.
-        let books = place.channel.books();
-        for payout in payouts.iter().filter(|payout| !payout.state.is_final()) {
-            assert_eq!(payout.reason(), Some("ambiguous"), "{statuses:?}");
-            assert!(!books.contains_key(payout.reference()), "{statuses:?}");
-        }
-        assert!(statuses["SUCCESS"] > 50 && statuses["FAILED"] > 5, "{statuses:?}");
+        let (one, other) = (open().await, open().await);
+        let (mut store, _) = tokio::join!(place.long_life(one, 98), place.long_life(other, 99));
+        assert_over(&place, &mut store).await;
     });
 }
 
 #[test]
 fn a_full_inbox_turns_away_and_a_stopping_engine_takes_nothing() {
-    let place = Place::new();
+    let (place, scratch) = (Place::new(), Scratch::new());
     block_on(async {
-        let (host, handle) = place.host(1, Limits { inbox_max: 1, ..Limits::default() });
+        let store = Sqlite::open(scratch.path()).unwrap();
+        let (host, handle) = place.host(store, 1, Limits { inbox_max: 1, ..Limits::default() });
         // Nobody takes anything out yet.
         let first = handle.ask(fund());
         let mut first = Box::pin(first);
