@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
+use crate::control::ControlWrite;
 use crate::effect::Effect;
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::Flow;
@@ -24,6 +25,7 @@ pub struct Commit {
     /// In the order in which they happened.
     pub events: Vec<FeedEvent>,
     pub audit: Vec<AuditEntry>,
+    pub control: Option<ControlWrite>,
     /// What is done in the world once all of this is saved.
     pub effects: Vec<Effect>,
     /// One for each request of the batch, in its order.

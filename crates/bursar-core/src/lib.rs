@@ -13,6 +13,7 @@ pub mod attempt;
 pub mod channel;
 pub mod chart;
 pub mod commit;
+pub mod control;
 pub mod effect;
 pub mod feed;
 pub mod flow;

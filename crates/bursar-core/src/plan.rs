@@ -30,6 +30,8 @@ pub struct ReadPlan {
     pub attempts: BTreeSet<(String, String)>,
     pub keys: BTreeSet<KeyDigest>,
     pub due: Vec<DueClaim>,
+    /// The switches that people throw.
+    pub control: bool,
 }
 
 /// The flows of a lane that are due, longest overdue first.
@@ -147,7 +149,12 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
             Admitted::Tell(told, _) => {
                 plan.attempts.insert((told.channel.clone(), told.reference.clone()));
             }
-            Admitted::Wake(wake, admission) => plan.add_claim(wake, admission.now),
+            Admitted::Switch(..) => plan.control = true,
+            Admitted::Wake(wake, admission) => {
+                plan.add_claim(wake, admission.now);
+                // What is woken may be sent.
+                plan.control = true;
+            }
             Admitted::Refused(_) => {}
         }
     }

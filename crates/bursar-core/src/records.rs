@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::control::Control;
 use crate::flow::Flow;
 use crate::idempotency::KnownKey;
 use crate::ids::TransactionId;
@@ -19,6 +20,7 @@ pub struct ReadSet {
     pub holds: Vec<(HoldKey, Hold)>,
     pub flows: Vec<Flow>,
     pub keys: Vec<KnownKey>,
+    pub control: Option<Control>,
 }
 
 /// An event that was posted before.
@@ -40,5 +42,6 @@ impl ReadSet {
         self.holds.extend(more.holds);
         self.flows.extend(more.flows);
         self.keys.extend(more.keys);
+        self.control = more.control.or(self.control.take());
     }
 }

@@ -1,6 +1,7 @@
 //! Everything that may enter, and the batch that one turn decides.
 
 use crate::attempt::Evidence;
+use crate::control::{Switch, Turned};
 use crate::idempotency::{FlowReply, Key};
 use crate::ids::{CommitId, FlowId, PayoutId, ReservationId, Seed, TransactionId};
 use crate::ledger::{Admission, Event, Posted, REVERT, Revert};
@@ -49,6 +50,8 @@ pub enum Body {
     Report(Report),
     /// A channel says something about a reference.
     Tell(Told),
+    /// Freeze or unfreeze.
+    Switch(Switch),
     /// Time has passed: flows may be due.
     Wake(Wake),
 }
@@ -121,6 +124,7 @@ pub(crate) enum Admitted<'r> {
     ResolvePayout(Box<Resolve>, Admission),
     Report(Box<Report>, Admission),
     Tell(Box<Told>, Admission),
+    Switch(Box<Switch>, Admission),
     Wake(Wake, Admission),
     Refused(Rejection),
 }
@@ -195,6 +199,7 @@ impl<'r> Batch<'r> {
             | Admitted::ResolvePayout(..)
             | Admitted::Report(..)
             | Admitted::Tell(..)
+            | Admitted::Switch(..)
             | Admitted::Wake(..)
             | Admitted::Refused(_) => None,
         })
@@ -254,6 +259,13 @@ impl<'r> Admitted<'r> {
             }
             Body::Report(report) => Ok(Self::Report(Box::new(report.clone()), admission)),
             Body::Tell(told) => Ok(Self::Tell(Box::new(told.clone()), admission)),
+            Body::Switch(switch) => {
+                check_actor(&switch.actor)?;
+                if let Turned::Freeze { reason } = &switch.turn {
+                    check_note(reason)?;
+                }
+                Ok(Self::Switch(Box::new(switch.clone()), admission))
+            }
             Body::Wake(wake) => Ok(Self::Wake(wake.clone(), admission)),
         }
     }
@@ -269,6 +281,7 @@ impl<'r> Admitted<'r> {
             | Self::ResolvePayout(_, admission)
             | Self::Report(_, admission)
             | Self::Tell(_, admission)
+            | Self::Switch(_, admission)
             | Self::Wake(_, admission) => Some(admission),
             Self::Refused(_) => None,
         }

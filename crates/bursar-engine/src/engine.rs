@@ -145,6 +145,12 @@ impl Engine {
             && self.reports.is_empty()
     }
 
+    /// Whether there is something to do at once.
+    pub fn is_eager(&self) -> bool {
+        let is_waited_for = !self.inbox.is_empty() || !self.reports.is_empty();
+        is_waited_for || (self.is_hungry && !self.is_stopping)
+    }
+
     /// One thing that happened, and what follows from it.
     pub fn poll(&mut self, now: Timestamp, input: Input) -> Vec<Output> {
         let mut outputs = self.enqueue(input);
@@ -184,7 +190,8 @@ impl Engine {
                 }
                 (Place::Wake { limit }, Ok(Reply::Woken(woken))) => {
                     let count = u32::try_from(woken.flows.len()).unwrap_or(u32::MAX);
-                    self.is_hungry |= limit > 0 && count >= limit;
+                    // What is frozen is woken and does nothing: there is no hurry to wake it again.
+                    self.is_hungry |= count >= limit && !commit.effects.is_empty();
                 }
                 (Place::Report(_) | Place::Wake { .. }, _) => self.is_hungry = true,
             }

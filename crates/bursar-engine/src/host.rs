@@ -132,7 +132,9 @@ impl<S: Store> Host<S> {
                 }
             }
             // Everything that is ready now becomes one turn.
-            if let Some(input) = self.next(is_stopping).await {
+            if self.engine.is_eager() {
+                tokio::task::yield_now().await;
+            } else if let Some(input) = self.next(is_stopping).await {
                 self.take(input);
             }
             while let Some(input) = self.ready() {
@@ -174,23 +176,31 @@ impl<S: Store> Host<S> {
             Happened::Returned(returned) => Input::Returned(returned),
         };
         for output in self.engine.enqueue(input) {
-            if let Output::Answer(ticket, answer) = output {
-                self.answer(ticket, answer);
+            self.carry_out(output);
+        }
+    }
+
+    /// Lets the engine go on: at most one turn, so that whatever has happened meanwhile is part of the next.
+    async fn drive(&mut self, input: Input) {
+        for output in self.engine.poll(self.clock.now(), input) {
+            match output {
+                Output::Turn(requests) => {
+                    let saved = self.turn(&requests).await;
+                    for output in self.engine.enqueue(saved) {
+                        self.carry_out(output);
+                    }
+                }
+                output @ (Output::Do(_) | Output::Answer(..)) => self.carry_out(output),
             }
         }
     }
 
-    /// Lets the engine go on, and runs turns until there is none to run.
-    async fn drive(&mut self, input: Input) {
-        let mut inputs = vec![input];
-        while let Some(input) = inputs.pop() {
-            for output in self.engine.poll(self.clock.now(), input) {
-                match output {
-                    Output::Turn(requests) => inputs.push(self.turn(&requests).await),
-                    Output::Do(effect) => self.start(effect),
-                    Output::Answer(ticket, answer) => self.answer(ticket, answer),
-                }
-            }
+    fn carry_out(&mut self, output: Output) {
+        match output {
+            Output::Do(effect) => self.start(effect),
+            Output::Answer(ticket, answer) => self.answer(ticket, answer),
+            // Only `poll` makes turns, and `drive` runs them.
+            Output::Turn(_) => {}
         }
     }
 

@@ -34,8 +34,20 @@ impl StoreError {
             | Kind::ConfigError(_)
             | Kind::Connection(..)
             | Kind::InvalidMigrationFile(..) => {
-                Self::Unavailable(format!("the schema cannot be brought up to date: {error}"))
+                let reason = deepest(error);
+                Self::Unavailable(format!(
+                    "the schema cannot be brought up to date: {error}: {reason}"
+                ))
             }
         }
     }
+}
+
+/// What lies at the bottom of an error: the words of whoever failed first.
+fn deepest(error: &dyn std::error::Error) -> String {
+    let mut deepest = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
 }

@@ -14,6 +14,7 @@ mod turn;
 use std::future::Future;
 
 use bursar_core::commit::{Commit, SavedCommit};
+use bursar_core::control::Control;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::ids::{CommitId, FlowId};
@@ -74,6 +75,9 @@ pub trait Query {
         after: Cursor,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<(Cursor, FeedEvent)>, StoreError>>;
+
+    /// The switches that people throw.
+    fn control(&mut self) -> impl Future<Output = Result<Control, StoreError>>;
 
     /// Commits behind `after`, in order; at most `limit` of them.
     fn history(

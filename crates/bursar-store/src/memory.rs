@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::commit::{Commit, SavedCommit, chain};
+use bursar_core::control::Control;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::{KeyDigest, KnownKey};
@@ -27,6 +28,7 @@ pub struct Memory {
     keys: BTreeMap<KeyDigest, KnownKey>,
     /// Flows by channel and reference of their attempts.
     attempts: BTreeMap<(String, String), FlowId>,
+    control: Control,
     commits: Vec<SavedCommit>,
     commit_ids: BTreeSet<CommitId>,
 }
@@ -76,6 +78,7 @@ impl Turn for MemoryTurn<'_> {
                 .filter_map(|key| Some((key.clone(), memory.holds.get(key)?.clone())))
                 .collect(),
             flows: memory.planned_flows(plan),
+            control: plan.control.then(|| memory.control.clone()),
             keys: plan.keys.iter().filter_map(|key| memory.keys.get(key).cloned()).collect(),
         })
     }
@@ -103,6 +106,9 @@ impl Turn for MemoryTurn<'_> {
         }
         for known in &commit.keys {
             memory.keys.insert(known.key.digest(), known.clone());
+        }
+        if let Some(freezes) = commit.control.as_ref().and_then(|control| control.freezes.clone()) {
+            memory.control = Control { version: memory.control.version.saturating_add(1), freezes };
         }
         let head = memory.head();
         let saved = SavedCommit {
@@ -168,7 +174,9 @@ impl Memory {
         });
         let is_new_key = |known: &KnownKey| !self.keys.contains_key(&known.key.digest());
         let is_new = is_new && !self.commit_ids.contains(&id) && commit.keys.iter().all(is_new_key);
-        if is_funded && is_new && is_held && is_current {
+        let version = commit.control.as_ref().map(|control| control.version);
+        let is_as_read = version.is_none_or(|version| version == self.control.version);
+        if is_funded && is_new && is_held && is_current && is_as_read {
             Ok(())
         } else {
             Err(StoreError::Conflict)
@@ -222,6 +230,10 @@ impl Query for Memory {
             places.zip(commit.events.iter().cloned())
         });
         Ok(events.filter(|(place, _)| *place > after).take(limit).collect())
+    }
+
+    async fn control(&mut self) -> Result<Control, StoreError> {
+        Ok(self.control.clone())
     }
 
     async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {

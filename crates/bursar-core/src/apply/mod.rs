@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::commit::{Commit, FlowWrite};
-use crate::effect::Effect;
+use crate::control::{Control, ControlWrite, Switch, Turned};
+use crate::effect::{Call, Effect};
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Flow, FlowState, is_flow_name};
 use crate::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
@@ -38,6 +39,7 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
             Admitted::ResolvePayout(resolve, admission) => draft.resolve(resolve, admission),
             Admitted::Report(report, admission) => draft.report(report, admission),
             Admitted::Tell(told, admission) => draft.hear(told, admission),
+            Admitted::Switch(switch, admission) => draft.switch(switch, admission),
             Admitted::Wake(wake, admission) => Ok(draft.wake(wake, admission)),
             Admitted::Refused(rejection) => Err(rejection.clone()),
         })
@@ -57,12 +59,16 @@ struct Draft<'r> {
     events: Vec<FeedEvent>,
     audit: Vec<AuditEntry>,
     effects: Vec<Effect>,
+    /// The switches as they were read, and as they are now.
+    control_before: Control,
+    control: Control,
 }
 
 impl<'r> Draft<'r> {
     fn new(rules: &'r Rules, mut records: ReadSet) -> Self {
         let flows = std::mem::take(&mut records.flows);
         let keys = std::mem::take(&mut records.keys);
+        let control = std::mem::take(&mut records.control).unwrap_or_default();
         Self {
             rules,
             ledger: Ledger::new(records),
@@ -73,16 +79,44 @@ impl<'r> Draft<'r> {
             events: Vec::new(),
             audit: Vec::new(),
             effects: Vec::new(),
+            control_before: control.clone(),
+            control,
         }
     }
 
     fn into_commit(self, answers: Vec<Answer>) -> Commit {
+        let control = self.control_write();
         let Self { ledger, mut flows, flows_before, new_keys, events, audit, effects, .. } = self;
         let flows = flows_before
             .into_iter()
             .filter_map(|(id, before)| Some(FlowWrite { before, after: flows.remove(&id)? }))
             .collect();
-        Commit { flows, keys: new_keys, events, audit, effects, ..ledger.into_commit(answers) }
+        let keys = new_keys;
+        Commit { flows, keys, events, audit, control, effects, ..ledger.into_commit(answers) }
+    }
+
+    /// Whoever saves must find the switches as they were read, if anything is sent or a switch was thrown.
+    fn control_write(&self) -> Option<ControlWrite> {
+        let is_sent = self.effects.iter().any(|effect| matches!(effect.call, Call::Submit { .. }));
+        let is_changed = self.control != self.control_before;
+        let freezes = is_changed.then(|| self.control.freezes.clone());
+        let version = self.control_before.version;
+        (is_sent || is_changed).then_some(ControlWrite { version, freezes })
+    }
+
+    fn switch(&mut self, switch: &Switch, admission: &Admission) -> Answer {
+        let before = self.control.clone();
+        let standing = self.control.throw(switch, admission.now)?;
+        let name = switch.scope.to_string();
+        if self.control != before {
+            let (action, note) = match &switch.turn {
+                Turned::Freeze { reason } => ("freeze", reason.as_str()),
+                Turned::Unfreeze => ("unfreeze", ""),
+            };
+            self.ledger.touch(admission.now);
+            self.note((&switch.actor, action), &name, note, admission);
+        }
+        Ok(Reply::Noted { name, status: standing.status() })
     }
 
     /// An event from outside. What belongs to a flow is booked by the flow alone, or the two would drift apart.
@@ -179,14 +213,14 @@ impl<'r> Draft<'r> {
     fn note(
         &mut self,
         (actor, action): (&str, &str),
-        flow: &Flow,
+        resource: &str,
         note: &str,
         admission: &Admission,
     ) {
         self.audit.push(AuditEntry {
             actor: actor.to_owned(),
             action: action.to_owned(),
-            resource: flow.name(),
+            resource: resource.to_owned(),
             note: note.to_owned(),
             time: admission.now,
         });

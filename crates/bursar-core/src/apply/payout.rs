@@ -86,7 +86,7 @@ impl Draft<'_> {
         }
         let flow = self.payout_at(*id, *expected_version)?;
         let flow = self.advance_payout(flow, &Event::CancelAsked, admission)?;
-        self.note((actor, "payout.cancel"), &flow, "", admission);
+        self.note((actor, "payout.cancel"), &flow.name(), "", admission);
         Ok(self.answer(key, request_hash, &flow))
     }
 
@@ -106,7 +106,7 @@ impl Draft<'_> {
         };
         let flow = self.advance_payout(flow, &Event::Decided(decision), admission)?;
         let action = resolution.action();
-        self.note((&resolution.actor, action), &flow, &resolution.evidence, admission);
+        self.note((&resolution.actor, action), &flow.name(), &resolution.evidence, admission);
         Ok(self.answer(key, request_hash, &flow))
     }
 
@@ -142,7 +142,8 @@ impl Draft<'_> {
         };
         let name = flow.name();
         let (now, seed) = (admission.now, admission.seed);
-        let context = Context { now, seed, name: &name, channel, is_frozen: false };
+        let is_frozen = self.control.is_frozen(&payout.terms.channel, &flow.merchant);
+        let context = Context { now, seed, name: &name, channel, is_frozen };
         let next = step(payout, event, &context)?;
         if next.payout == *payout {
             return Ok(flow);

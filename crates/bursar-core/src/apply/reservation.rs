@@ -51,7 +51,7 @@ impl Draft<'_> {
         }
         let flow = self.advance_reservation(flow, decision.verdict.event(), admission)?;
         let action = decision.verdict.action();
-        self.note((&decision.actor, action), &flow, &decision.note, admission);
+        self.note((&decision.actor, action), &flow.name(), &decision.note, admission);
         Ok(self.answer(key, request_hash, &flow))
     }
 

@@ -192,6 +192,7 @@ impl Ledger {
             keys: Vec::new(),
             events: Vec::new(),
             audit: Vec::new(),
+            control: None,
             effects: Vec::new(),
             answers,
         }

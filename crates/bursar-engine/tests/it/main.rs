@@ -1,6 +1,12 @@
 //! The embedded engine on a real file, with a channel that lies low, refuses and forgets to answer.
 
-#![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop"
+)]
 
 #[expect(dead_code, reason = "other tests crash their server and make databases")]
 #[path = "../../../bursar-store/tests/it/cluster.rs"]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use bursar_core::channel::{Channel, Clocks};
+use bursar_core::commit::SavedCommit;
+use bursar_core::control::{Scope, Switch, Turned};
 use bursar_core::flow::FlowState;
 use bursar_core::idempotency::Key;
 use bursar_core::ids::Seed;
@@ -259,6 +261,48 @@ fn two_engines_on_one_database_lose_and_double_nothing() {
         let (one, other) = (open().await, open().await);
         let (mut store, _) = tokio::join!(place.long_life(one, 98), place.long_life(other, 99));
         assert_over(&place, &mut store).await;
+    });
+}
+
+/// Two engines under load, and somebody throws the switch: from that commit on, nothing is planned to be sent.
+#[test]
+fn after_a_freeze_nothing_is_sent() {
+    let (place, cluster) = (Place::new(), Cluster::start());
+    block_on(async {
+        let open = async || Postgres::open(&cluster.url()).await.unwrap();
+        let (one, handle) = place.host(open().await, 1, Limits::default());
+        let (other, other_handle) = place.host(open().await, 2, Limits::default());
+        let running = [one, other].map(|host| tokio::task::spawn_local(host.run()));
+        insist(&handle, fund()).await;
+        let frozen = async {
+            for number in 0..PAYOUTS {
+                if number == 60 {
+                    let turn = Turned::Freeze { reason: "odd numbers".to_owned() };
+                    let switch = Switch { scope: Scope::Global, actor: "ops".to_owned(), turn };
+                    insist(&other_handle, Body::Switch(switch)).await;
+                }
+                insist(if number % 2 == 0 { &handle } else { &other_handle }, create(number)).await;
+            }
+        };
+        frozen.await;
+        let end = place.clock.now() + SignedDuration::from_mins(30);
+        while place.clock.now() < end {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        handle.stop();
+        other_handle.stop();
+        for host in running {
+            host.await.unwrap();
+        }
+        let history = open().await.history(0, u32::MAX).await.unwrap();
+        let sent = |commit: &SavedCommit| {
+            commit.events.iter().filter(|event| event.kind == "payout.submitting").count()
+        };
+        let frozen_at = history.iter().position(|commit| !commit.audit.is_empty()).unwrap();
+        let before: usize = history[..frozen_at].iter().map(sent).sum();
+        let after: usize = history[frozen_at..].iter().map(sent).sum();
+        assert!(before > 20, "{before} were sent before");
+        assert_eq!(after, 0, "none after");
     });
 }
 

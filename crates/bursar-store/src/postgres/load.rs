@@ -12,9 +12,9 @@ use futures_util::future::join4;
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
-use super::flows;
 use super::row::{self, get, hash};
 use super::session::Session;
+use super::{control, flows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, damaged, parse, time};
 
@@ -65,6 +65,7 @@ pub(super) async fn load(
         references: references?.iter().map(reference).collect::<Result<_, _>>()?,
         transactions: transactions(session, plan).await?,
         flows,
+        control: if plan.control { Some(control::load(session).await?) } else { None },
         // Last, like references: what was answered since the reads above must be known as answered.
         keys: flows::keys(session, plan).await?,
     })

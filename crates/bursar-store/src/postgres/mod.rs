@@ -6,6 +6,7 @@
 //! are read last, so that an event which somebody else has just posted is answered and not refused.
 
 pub(crate) mod accounts;
+mod control;
 mod feed;
 mod flows;
 mod load;

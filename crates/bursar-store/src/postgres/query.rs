@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bursar_core::commit::SavedCommit;
+use bursar_core::control::Control;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::ids::FlowId;
@@ -14,7 +15,7 @@ use uuid::Uuid;
 
 use super::load::{HEADERS, hold_key, with_postings};
 use super::row::{self, get, hash};
-use super::{Postgres, classify, feed, flows};
+use super::{Postgres, classify, control, feed, flows};
 use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
 
@@ -59,6 +60,11 @@ impl Query for Postgres {
     ) -> Result<Vec<(Cursor, FeedEvent)>, StoreError> {
         self.reconnect().await?;
         feed::page(&self.session(), after, limit).await
+    }
+
+    async fn control(&mut self) -> Result<Control, StoreError> {
+        self.reconnect().await?;
+        control::load(&self.session()).await
     }
 
     async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::accounts::{self, codes};
 use super::row::{get, hash};
 use super::session::Session;
-use super::{feed, flows, rows};
+use super::{control, feed, flows, rows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, NewLines, damaged, time as to_time};
 
@@ -25,9 +25,9 @@ const CHANGE_HOLDS: &str = "UPDATE holds h SET epoch = k.epoch, ended_by = k.end
          AS k (gl, reference, epoch, ended_by, old_epoch, old_ended_by)
     WHERE h.gl = k.gl::bigint AND h.reference = k.reference AND h.epoch = k.old_epoch
       AND h.ended_by IS NOT DISTINCT FROM k.old_ended_by";
-const LOCK_HEAD: &str = "SELECT seq, hash, time FROM head FOR UPDATE";
+const LOCK_HEAD: &str = "SELECT seq, hash, time, control_version FROM head FOR UPDATE";
 const COMMIT: &str = "INSERT INTO commits (seq, id, time, hash) VALUES ($1, $2, $3, $4)";
-const HEAD: &str = "UPDATE head SET seq = $1, time = $2, hash = $3";
+const HEAD: &str = "UPDATE head SET seq = $1, time = $2, hash = $3, control_version = $4";
 
 /// Returns the chart lines that had to be written down.
 ///
@@ -47,6 +47,7 @@ pub(super) async fn save(
     rows::copy(session, id, many).await?;
     flows::save(session, commit).await?;
     feed::save(session, id, commit).await?;
+    control::save(session, commit).await?;
     let (inserted, opened, changed, accounts, head) = join5(
         rows::insert(session, id, few),
         open_holds(session, &commit.holds),
@@ -120,9 +121,10 @@ async fn link(
     // Another process may have committed since this one looked at the clock.
     let time = last.map_or(decided, |last| last.max(decided));
     let hash = chain(hash(row, 1)?, time, commit.appended());
+    let control_version = control::next_version(commit, get(row, 3)?)?;
     let (uuid, time, hash) = (id.uuid(), time.as_microsecond(), hash.as_slice());
     let commit: [&(dyn ToSql + Sync); 4] = [&seq, &uuid, &time, &hash];
-    let head: [&(dyn ToSql + Sync); 3] = [&seq, &time, &hash];
+    let head: [&(dyn ToSql + Sync); 4] = [&seq, &time, &hash, &control_version];
     let (linked, moved) =
         join(session.write(COMMIT, &commit, 1), session.write(HEAD, &head, 1)).await;
     linked?;

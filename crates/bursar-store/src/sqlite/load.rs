@@ -11,7 +11,7 @@ use rusqlite::{CachedStatement, Connection, Row, Statement, params};
 use uuid::Uuid;
 
 use super::row::{self, get};
-use super::{classify, flows};
+use super::{classify, control, flows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, parse, time};
 
@@ -53,6 +53,7 @@ pub(super) fn load(
         records.transactions.extend(transaction(connection, *id)?);
     }
     flows::load(connection, plan, &mut records)?;
+    records.control = plan.control.then(|| control::load(connection)).transpose()?;
     Ok(records)
 }
 

@@ -1,5 +1,6 @@
 //! The books in one SQLite file: one writer, every commit synced to disk before it is answered.
 
+mod control;
 mod feed;
 mod flows;
 mod load;

@@ -1,6 +1,7 @@
 //! Reading the books.
 
 use bursar_core::commit::SavedCommit;
+use bursar_core::control::Control;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::ids::FlowId;
@@ -11,7 +12,7 @@ use rusqlite::params;
 
 use super::load::{all, header, one, postings};
 use super::row::{self, get};
-use super::{Sqlite, feed, flows};
+use super::{Sqlite, control, feed, flows};
 use crate::chart_lines::{damaged, parse, time};
 use crate::{Query, StoreError};
 
@@ -50,6 +51,10 @@ impl Query for Sqlite {
         limit: u32,
     ) -> Result<Vec<(Cursor, FeedEvent)>, StoreError> {
         feed::page(&self.connection, after, limit)
+    }
+
+    async fn control(&mut self) -> Result<Control, StoreError> {
+        control::load(&self.connection)
     }
 
     async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {

@@ -49,6 +49,7 @@ proptest! {
         prop_assert_eq!(&cut.holds, &one_by_one.holds);
         prop_assert_eq!(&cut.flows, &one_by_one.flows);
         prop_assert_eq!(&cut.due, &one_by_one.due);
+        prop_assert_eq!(&cut.control.freezes, &one_by_one.control.freezes);
         let events = |books: &Books| books.feed.iter().map(|(_, event)| event.clone()).collect::<Vec<_>>();
         prop_assert_eq!(events(&cut), events(&one_by_one));
     }
@@ -105,6 +106,9 @@ fn the_workload_does_everything_that_can_be_done() {
         "payout.late_success",
         "payout.returned",
         "noted",
+        "freeze",
+        "unfreeze",
+        "refused: second_person_needed",
         "refused: not_cancellable",
         "refused: unknown_reference",
         "refused: missing_funds",

@@ -1,6 +1,7 @@
 //! Random requests about few payouts, so that they meet: made, sent, answered, asked about, told, cancelled, resolved.
 
 use bursar_core::attempt::{Evidence, Source, Verdict};
+use bursar_core::control::{Scope, Switch, Turned};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{FlowId, PayoutId, reference};
 use bursar_core::ledger::Admission;
@@ -11,9 +12,9 @@ use bursar_core::payout::{
 use bursar_core::request::{Body, Report, Told, Wake};
 
 /// What can be asked for.
-pub(crate) const KINDS: [&str; 12] = [
+pub(crate) const KINDS: [&str; 14] = [
     "create", "create", "create", "send", "send", "sent", "sent", "look", "asked", "told",
-    "cancel", "resolve",
+    "cancel", "resolve", "freeze", "unfreeze",
 ];
 
 /// A payout as soon as it is asked for: its id, and what its first attempt is known by.
@@ -39,6 +40,7 @@ pub(crate) fn body(
     let (id, known) = made.get(index).cloned().unwrap_or(unknown);
     let detail = || text("said so");
     match name {
+        "freeze" | "unfreeze" => Body::Switch(switch(name, a, b)),
         "send" => Body::Wake(Wake { lane: submit_lane("wallet"), limit: u32::from(a) + 1 }),
         "look" => Body::Wake(Wake { lane: text(LANE), limit: 5 }),
         "sent" => {
@@ -104,4 +106,17 @@ fn new_payout(merchant: String, amount: u32) -> NewPayout {
         beneficiary,
         scheduled_at: None,
     }
+}
+
+fn switch(name: &str, a: u8, b: u8) -> Switch {
+    let scope = match b % 4 {
+        0 => Scope::Global,
+        1 => Scope::Channel("wallet".to_owned()),
+        _ => Scope::Merchant(format!("m{b}")),
+    };
+    let turn = match name {
+        "freeze" => Turned::Freeze { reason: "said so".to_owned() },
+        _ => Turned::Unfreeze,
+    };
+    Switch { scope, actor: format!("ops{a}"), turn }
 }

@@ -1,6 +1,7 @@
 //! Payouts on every store: paid, refused, lost from sight, decided by hand, proven late, returned.
 
 use bursar_core::attempt::{Evidence, Source, Verdict};
+use bursar_core::control::{Scope, Switch, Turned};
 use bursar_core::effect::{Call, Effect};
 use bursar_core::feed::Cursor;
 use bursar_core::idempotency::{FlowReply, Key};
@@ -299,6 +300,60 @@ fn payouts_live_in_postgres() {
 }
 
 type Change = fn(&mut NewPayout);
+
+/// Frozen by one, lifted by two; nothing is sent meanwhile, and what was sent before goes on.
+async fn frozen(mut desk: Desk<'_, impl Store + Query>) {
+    desk.fund().await;
+    let mut payments = Payments { desk };
+    let (_, sent) = payments.submit("a", "10").await;
+    let waiting = view(payments.desk.ask(create("b", "10")).await);
+    for scope in
+        [Scope::Global, Scope::Channel("wallet".to_owned()), Scope::Merchant("m1".to_owned())]
+    {
+        let switch = |actor: &str, turn| {
+            Body::Switch(Switch { scope: scope.clone(), actor: actor.to_owned(), turn })
+        };
+        let freeze = switch("a", Turned::Freeze { reason: "odd numbers".to_owned() });
+        assert_eq!(noted(payments.desk.ask(freeze).await), "FROZEN");
+        payments.desk.now += SignedDuration::from_mins(1);
+        assert_eq!(payments.wake(&submit_lane("wallet")).await, [], "{scope} is frozen");
+        assert_eq!(
+            noted(payments.desk.ask(switch("b", Turned::Unfreeze)).await),
+            "UNFREEZE_PROPOSED"
+        );
+        let again = payments.desk.ask(switch("b", Turned::Unfreeze)).await;
+        assert_eq!(code(again), "second_person_needed");
+        payments.desk.now += SignedDuration::from_mins(1);
+        assert_eq!(payments.wake(&submit_lane("wallet")).await, [], "{scope} is still frozen");
+        assert_eq!(noted(payments.desk.ask(switch("c", Turned::Unfreeze)).await), "OPEN");
+    }
+    assert_eq!(payments.submitted(&sent, paid()).await, "SUCCESS");
+    payments.desk.now += SignedDuration::from_mins(1);
+    let effects = payments.wake(&submit_lane("wallet")).await;
+    assert_eq!(effects[0].reference, waiting.reference, "it was only kept waiting");
+    let history = payments.desk.store.history(0, 1_000).await.unwrap();
+    let audit = history.iter().flat_map(|commit| &commit.audit);
+    let actions: Vec<&str> = audit.map(|entry| entry.action.as_str()).collect();
+    assert_eq!(actions, ["freeze", "unfreeze", "unfreeze"].repeat(3));
+    payments.desk.assert_sound().await;
+}
+
+fn noted(answer: Answer) -> &'static str {
+    match answer.unwrap() {
+        Reply::Noted { status, .. } => status,
+        reply => panic!("{reply:?}"),
+    }
+}
+
+#[test]
+fn what_is_frozen_is_not_sent() {
+    let (rules, scratch, cluster) = (rules(), Scratch::new(), Cluster::start());
+    block_on(async {
+        frozen(Desk::new(&rules, Memory::default(), 0)).await;
+        frozen(Desk::new(&rules, Sqlite::open(scratch.path()).unwrap(), 0)).await;
+        frozen(Desk::new(&rules, Postgres::open(&cluster.url()).await.unwrap(), 0)).await;
+    });
+}
 
 /// A flow that cannot go on is set aside, so that those behind it are not kept waiting, and goes on when it can.
 #[test]

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use bursar_core::channel::{Channel, Clocks};
 use bursar_core::commit::{Commit, SavedCommit};
+use bursar_core::control::Control;
 use bursar_core::effect::Effect;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
@@ -89,6 +90,7 @@ pub(crate) struct Books {
     pub(crate) holds: Vec<(HoldKey, Hold)>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) due: Vec<(Due, FlowId)>,
+    pub(crate) control: Control,
     pub(crate) feed: Vec<(Cursor, FeedEvent)>,
     pub(crate) of_one: Vec<(Cursor, Transaction)>,
     pub(crate) history: Vec<SavedCommit>,
@@ -186,6 +188,7 @@ pub(crate) fn run(
             holds: store.holds().await.unwrap(),
             flows: store.flows(None, u32::MAX).await.unwrap(),
             due: store.due().await.unwrap(),
+            control: store.control().await.unwrap(),
             feed: feed(store).await,
             of_one: of_one(store).await,
             history: store.history(0, u32::MAX).await.unwrap(),

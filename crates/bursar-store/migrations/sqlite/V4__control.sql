@@ -1,0 +1,8 @@
+-- The switches that people throw. Whoever sends anything relies on their version.
+
+CREATE TABLE freezes (
+    scope TEXT PRIMARY KEY,
+    details TEXT NOT NULL
+) STRICT;
+
+ALTER TABLE head ADD COLUMN control_version INTEGER NOT NULL DEFAULT 0;

@@ -1,0 +1,44 @@
+//! The switches that people throw, and the version that whoever sends anything relies on.
+
+use bursar_core::commit::Commit;
+use bursar_core::control::Control;
+use rusqlite::{Connection, params};
+
+use super::classify;
+use super::load::{all, one};
+use super::row::get;
+use super::save::write;
+use crate::StoreError;
+use crate::chart_lines::damaged;
+
+pub(super) fn load(connection: &Connection) -> Result<Control, StoreError> {
+    let freezes =
+        all(connection, "SELECT scope, details FROM freezes ORDER BY scope", [], |row| {
+            let (scope, freeze): (String, String) = (get(row, 0)?, get(row, 1)?);
+            let scope = serde_json::from_str(&scope).map_err(damaged)?;
+            Ok((scope, serde_json::from_str(&freeze).map_err(damaged)?))
+        })?;
+    Ok(Control { version: version(connection)?, freezes: freezes.into_iter().collect() })
+}
+
+fn version(connection: &Connection) -> Result<u64, StoreError> {
+    let found = one(connection, "SELECT control_version FROM head", [], |row| get::<i64>(row, 0))?;
+    u64::try_from(found.ok_or_else(|| damaged("the head is missing"))?).map_err(damaged)
+}
+
+/// The switches must be as they were read; if any was thrown, all are written anew.
+pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), StoreError> {
+    let Some(control) = &commit.control else { return Ok(()) };
+    if version(connection)? != control.version {
+        return Err(StoreError::Conflict);
+    }
+    let Some(freezes) = &control.freezes else { return Ok(()) };
+    connection.execute("DELETE FROM freezes", []).map_err(|error| classify(&error))?;
+    for (scope, freeze) in freezes {
+        let scope = serde_json::to_string(scope).map_err(damaged)?;
+        let freeze = serde_json::to_string(freeze).map_err(damaged)?;
+        let sql = "INSERT INTO freezes (scope, details) VALUES (?1, ?2)";
+        write(connection, sql, params![scope, freeze])?;
+    }
+    write(connection, "UPDATE head SET control_version = control_version + 1", [])
+}
