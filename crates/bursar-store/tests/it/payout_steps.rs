@@ -32,7 +32,7 @@ pub(crate) fn body(
     if name == "create" {
         let id = PayoutId::new(admission.now, &admission.seed, 0);
         made.push((id, reference(admission.now, &admission.seed, &id.to_string(), 1)));
-        let payout = new_payout(format!("m{a}"), amount);
+        let payout = new_payout(&format!("m{a}"), &amount.to_string());
         return Body::CreatePayout { key, payout };
     }
     let index = usize::from(b) % made.len().max(1);
@@ -90,7 +90,8 @@ pub(crate) fn body(
     }
 }
 
-fn new_payout(merchant: String, amount: u32) -> NewPayout {
+/// Somebody to pay through the wallet.
+pub(crate) fn new_payout(merchant: &str, amount: &str) -> NewPayout {
     let text = |text: &str| text.to_owned();
     let beneficiary = Beneficiary {
         name: text("A. Khan"),
@@ -99,10 +100,10 @@ fn new_payout(merchant: String, amount: u32) -> NewPayout {
         bank: None,
     };
     NewPayout {
-        merchant,
+        merchant: text(merchant),
         channel: text("wallet"),
         currency: text("PKR"),
-        amount: amount.to_string(),
+        amount: text(amount),
         beneficiary,
         scheduled_at: None,
     }

@@ -6,8 +6,8 @@ use bursar_core::effect::{Call, Effect};
 use bursar_core::feed::Cursor;
 use bursar_core::idempotency::{FlowReply, Key};
 use bursar_core::payout::{
-    Answer as Said, Beneficiary, Cancellation, Event, LANE, NewPayout, Outcome, Resolution, Ruling,
-    View, submit_lane,
+    Answer as Said, Cancellation, Event, LANE, NewPayout, Outcome, Resolution, Ruling, View,
+    submit_lane,
 };
 use bursar_core::request::{Answer, Body, Reply, Report, Told, Wake, Woken};
 use bursar_core::rules::Rules;
@@ -16,6 +16,7 @@ use jiff::SignedDuration;
 
 use crate::cluster::Cluster;
 use crate::desk::{Desk, START};
+use crate::payout_steps::new_payout;
 use crate::scratch::Scratch;
 use crate::workload::{block_on, rules};
 
@@ -29,22 +30,7 @@ fn key(key: &str) -> Key {
 
 /// The fee is 0.50 and the VAT on it 0.05.
 fn create(name: &str, amount: &str) -> Body {
-    let text = |text: &str| text.to_owned();
-    let beneficiary = Beneficiary {
-        name: text("A. Khan"),
-        account: None,
-        msisdn: Some(text("923001234567")),
-        bank: None,
-    };
-    let payout = NewPayout {
-        merchant: text("m1"),
-        channel: text("wallet"),
-        currency: text("PKR"),
-        amount: text(amount),
-        beneficiary,
-        scheduled_at: None,
-    };
-    Body::CreatePayout { key: key(name), payout }
+    Body::CreatePayout { key: key(name), payout: new_payout("m1", amount) }
 }
 
 fn view(answer: Answer) -> View {
