@@ -12,6 +12,7 @@
 mod cluster;
 mod conformance;
 mod desk;
+mod freezes;
 mod payout_steps;
 mod payouts;
 mod postgres;

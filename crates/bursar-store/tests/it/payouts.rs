@@ -1,7 +1,6 @@
 //! Payouts on every store: paid, refused, lost from sight, decided by hand, proven late, returned.
 
 use bursar_core::attempt::{Evidence, Source, Verdict};
-use bursar_core::control::{Scope, Switch, Turned};
 use bursar_core::effect::{Call, Effect};
 use bursar_core::feed::Cursor;
 use bursar_core::idempotency::{FlowReply, Key};
@@ -29,11 +28,11 @@ fn key(key: &str) -> Key {
 }
 
 /// The fee is 0.50 and the VAT on it 0.05.
-fn create(name: &str, amount: &str) -> Body {
+pub(crate) fn create(name: &str, amount: &str) -> Body {
     Body::CreatePayout { key: key(name), payout: new_payout("m1", amount) }
 }
 
-fn view(answer: Answer) -> View {
+pub(crate) fn view(answer: Answer) -> View {
     match answer.unwrap() {
         Reply::Flow { reply, .. } => match *reply {
             FlowReply::Payout(view) => view,
@@ -43,23 +42,23 @@ fn view(answer: Answer) -> View {
     }
 }
 
-fn code(answer: Answer) -> &'static str {
+pub(crate) fn code(answer: Answer) -> &'static str {
     answer.unwrap_err().code()
 }
 
-struct Payments<'r, S> {
-    desk: Desk<'r, S>,
+pub(crate) struct Payments<'r, S> {
+    pub(crate) desk: Desk<'r, S>,
 }
 
 impl<S: Store + Query> Payments<'_, S> {
     /// Whatever may be sent is planned; returns what must be done.
-    async fn wake(&mut self, lane: &str) -> Vec<Effect> {
+    pub(crate) async fn wake(&mut self, lane: &str) -> Vec<Effect> {
         let wake = Wake { lane: lane.to_owned(), limit: 100 };
         self.desk.commit(Body::Wake(wake)).await.effects
     }
 
     /// Creates a payout and plans its first try.
-    async fn submit(&mut self, name: &str, amount: &str) -> (View, Effect) {
+    pub(crate) async fn submit(&mut self, name: &str, amount: &str) -> (View, Effect) {
         let created = view(self.desk.ask(create(name, amount)).await);
         let mut effects = self.wake(&submit_lane("wallet")).await;
         assert_eq!(effects.len(), 1, "one is ready");
@@ -76,7 +75,7 @@ impl<S: Store + Query> Payments<'_, S> {
         }
     }
 
-    async fn submitted(&mut self, effect: &Effect, outcome: Outcome) -> &'static str {
+    pub(crate) async fn submitted(&mut self, effect: &Effect, outcome: Outcome) -> &'static str {
         let Call::Submit { r#try, .. } = effect.call else { panic!("{effect:?}") };
         self.report(effect, Event::Submitted { attempt: effect.attempt, r#try, outcome }).await
     }
@@ -114,7 +113,7 @@ impl<S: Store + Query> Payments<'_, S> {
     }
 }
 
-fn paid() -> Outcome {
+pub(crate) fn paid() -> Outcome {
     Outcome::Paid { provider_reference: Some("P-1".to_owned()) }
 }
 
@@ -286,60 +285,6 @@ fn payouts_live_in_postgres() {
 }
 
 type Change = fn(&mut NewPayout);
-
-/// Frozen by one, lifted by two; nothing is sent meanwhile, and what was sent before goes on.
-async fn frozen(mut desk: Desk<'_, impl Store + Query>) {
-    desk.fund().await;
-    let mut payments = Payments { desk };
-    let (_, sent) = payments.submit("a", "10").await;
-    let waiting = view(payments.desk.ask(create("b", "10")).await);
-    for scope in
-        [Scope::Global, Scope::Channel("wallet".to_owned()), Scope::Merchant("m1".to_owned())]
-    {
-        let switch = |actor: &str, turn| {
-            Body::Switch(Switch { scope: scope.clone(), actor: actor.to_owned(), turn })
-        };
-        let freeze = switch("a", Turned::Freeze { reason: "odd numbers".to_owned() });
-        assert_eq!(noted(payments.desk.ask(freeze).await), "FROZEN");
-        payments.desk.now += SignedDuration::from_mins(1);
-        assert_eq!(payments.wake(&submit_lane("wallet")).await, [], "{scope} is frozen");
-        assert_eq!(
-            noted(payments.desk.ask(switch("b", Turned::Unfreeze)).await),
-            "UNFREEZE_PROPOSED"
-        );
-        let again = payments.desk.ask(switch("b", Turned::Unfreeze)).await;
-        assert_eq!(code(again), "second_person_needed");
-        payments.desk.now += SignedDuration::from_mins(1);
-        assert_eq!(payments.wake(&submit_lane("wallet")).await, [], "{scope} is still frozen");
-        assert_eq!(noted(payments.desk.ask(switch("c", Turned::Unfreeze)).await), "OPEN");
-    }
-    assert_eq!(payments.submitted(&sent, paid()).await, "SUCCESS");
-    payments.desk.now += SignedDuration::from_mins(1);
-    let effects = payments.wake(&submit_lane("wallet")).await;
-    assert_eq!(effects[0].reference, waiting.reference, "it was only kept waiting");
-    let history = payments.desk.store.history(0, 1_000).await.unwrap();
-    let audit = history.iter().flat_map(|commit| &commit.audit);
-    let actions: Vec<&str> = audit.map(|entry| entry.action.as_str()).collect();
-    assert_eq!(actions, ["freeze", "unfreeze", "unfreeze"].repeat(3));
-    payments.desk.assert_sound().await;
-}
-
-fn noted(answer: Answer) -> &'static str {
-    match answer.unwrap() {
-        Reply::Noted { status, .. } => status,
-        reply => panic!("{reply:?}"),
-    }
-}
-
-#[test]
-fn what_is_frozen_is_not_sent() {
-    let (rules, scratch, cluster) = (rules(), Scratch::new(), Cluster::start());
-    block_on(async {
-        frozen(Desk::new(&rules, Memory::default(), 0)).await;
-        frozen(Desk::new(&rules, Sqlite::open(scratch.path()).unwrap(), 0)).await;
-        frozen(Desk::new(&rules, Postgres::open(&cluster.url()).await.unwrap(), 0)).await;
-    });
-}
 
 /// A flow that cannot go on is set aside, so that those behind it are not kept waiting, and goes on when it can.
 #[test]
