@@ -170,13 +170,13 @@ impl<'r> Batch<'r> {
         Self { rules, requests: requests.iter().map(admit).collect() }
     }
 
-    /// Names the turn that decides exactly these requests, so that a commit of unknown outcome can be looked up. None if
-    /// every request is refused without a look at the records.
-    pub fn commit_id(&self) -> Option<CommitId> {
+    /// Names one run of the turn that decides exactly these requests, so that a commit of unknown outcome can be looked
+    /// up. None if every request is refused without a look at the records.
+    pub fn commit_id(&self, run: u64) -> Option<CommitId> {
         let admissions = || self.requests.iter().filter_map(Admitted::admission);
         let first = admissions().next()?;
         let seed = Seed::join(admissions().map(|admission| &admission.seed));
-        Some(CommitId::new(first.now, &seed, 0))
+        Some(CommitId::new(first.now, &seed, run))
     }
 
     pub(crate) fn rules(&self) -> &'r Rules {

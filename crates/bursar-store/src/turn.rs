@@ -14,29 +14,25 @@ const TRIES_MAX: u32 = 20;
 
 /// Decides a batch and saves what was decided. When it returns a commit, its answers may be given.
 pub async fn turn(store: &mut impl Store, batch: &Batch<'_>) -> Result<Commit, StoreError> {
-    let Some(id) = batch.commit_id() else {
-        // Every request was refused before any record was needed.
-        return Ok(apply(batch, ReadSet::default()));
-    };
+    let mut lost: u64 = 0;
     let mut tries: u32 = 0;
-    let mut is_unknown = false;
     loop {
+        // A run whose commit was lost from sight keeps its name: what arrives late under it is not what is decided now.
+        let Some(id) = batch.commit_id(lost) else {
+            // Every request was refused before any record was needed.
+            return Ok(apply(batch, ReadSet::default()));
+        };
         tries = tries.saturating_add(1);
         let (commit, error) = match attempt(store, batch, id).await {
             Ok(commit) => return Ok(commit),
             Err(failed) => failed,
         };
         match (error, commit) {
-            // A commit that was lost from sight may have arrived since: then it is in its own way.
-            (StoreError::Conflict, Some(commit)) if is_unknown && store.has_commit(id).await? => {
-                return Ok(commit);
-            }
             (StoreError::Conflict, _) if tries < TRIES_MAX => {}
             (StoreError::Unknown(reason), Some(commit)) => {
-                is_unknown = true;
                 match store.has_commit(id).await {
                     Ok(true) => return Ok(commit),
-                    Ok(false) if tries < TRIES_MAX => {}
+                    Ok(false) if tries < TRIES_MAX => lost = lost.saturating_add(1),
                     Ok(false) => return Err(StoreError::Unavailable(reason)),
                     // Still not known: saying that nothing was saved would be a guess.
                     Err(error) => return Err(StoreError::Unknown(format!("{reason}; {error}"))),

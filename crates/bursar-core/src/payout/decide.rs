@@ -104,7 +104,9 @@ fn decide_settled(mut payout: Payout, news: Option<News>) -> Step {
         Verdict::Paid | Verdict::Returned if Some(news.attempt) != payout.settled => {
             Some(Case::PaidTwice)
         }
-        Verdict::NotPaid { .. } if Some(news.attempt) == payout.settled => Some(Case::Contradicted),
+        Verdict::NotPaid { .. } | Verdict::Refused { .. } if payout.is_contradicted() => {
+            Some(Case::Contradicted)
+        }
         Verdict::Paid
         | Verdict::Returned
         | Verdict::NotPaid { .. }

@@ -300,6 +300,12 @@ impl Payout {
         paid.or(self.latest()).map_or(0, |attempt| attempt.number)
     }
 
+    /// Whether the attempt that was settled is also said not to have been paid.
+    pub(super) fn is_contradicted(&self) -> bool {
+        let settled = self.attempts.iter().find(|attempt| Some(attempt.number) == self.settled);
+        settled.is_some_and(|attempt| attempt.knowledge() == Knowledge::Conflict)
+    }
+
     pub(super) fn was_returned(&self, number: Option<u32>) -> bool {
         let mut attempts = self.attempts.iter();
         attempts.any(|attempt| {

@@ -172,7 +172,7 @@ async fn engine<B: Baseline>(
         if let Some(refused) = commit.answers.iter().find_map(|answer| answer.as_ref().err()) {
             return Err(Failure::new(format!("a pay-in of the benchmark was refused: {refused}")));
         }
-        let id = batch.commit_id().ok_or_else(|| Failure::new("a batch has no requests"))?;
+        let id = batch.commit_id(0).ok_or_else(|| Failure::new("a batch has no requests"))?;
         commits.push((id, commit));
     }
     Ok(commits)
