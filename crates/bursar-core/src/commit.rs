@@ -1,5 +1,7 @@
 //! What a turn decided: everything that must be saved, in one transaction, and the answers that may be given after.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
@@ -10,6 +12,7 @@ use crate::flow::Flow;
 use crate::idempotency::KnownKey;
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
+use crate::registry::RecordWrite;
 use crate::request::Answer;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub struct Commit {
     pub events: Vec<FeedEvent>,
     pub audit: Vec<AuditEntry>,
     pub control: Option<ControlWrite>,
+    /// Merchants, beneficiaries and keys that were made or changed.
+    pub records: Vec<RecordWrite>,
     /// What is done in the world once all of this is saved.
     pub effects: Vec<Effect>,
     /// One for each request of the batch, in its order.
@@ -67,15 +72,10 @@ pub struct Appended<'c> {
 }
 
 impl FlowWrite {
-    /// The attempts that it has made since it was read: channel and reference.
-    pub fn new_attempts(&self) -> impl Iterator<Item = (&str, &str)> {
-        let attempts = |flow: &Flow| flow.state.payout().map_or(0, |payout| payout.attempts.len());
-        let known = self.before.as_ref().map_or(0, attempts);
-        let payout = self.after.state.payout();
-        payout.into_iter().flat_map(move |payout| {
-            let new = payout.attempts.iter().skip(known);
-            new.map(|attempt| (payout.terms.channel.as_str(), attempt.reference.as_str()))
-        })
+    /// What it is known by outside since it was read: channel or provider, and reference.
+    pub fn new_references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+        let known = self.before.as_ref().map_or(0, |flow| flow.references().count());
+        self.after.references().skip(known)
     }
 }
 

@@ -36,9 +36,16 @@ pub struct Freeze {
     pub reason: String,
     pub actor: String,
     pub since: Timestamp,
-    /// Who wants it lifted; a second person must want the same.
+    /// Who wants it lifted; a second person must want the same, and one of the two must be an approver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lifted_by: Option<String>,
+    pub lifted_by: Option<Lifter>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lifter {
+    pub actor: String,
+    pub is_approver: bool,
 }
 
 /// All switches, and how often they were changed.
@@ -53,6 +60,8 @@ pub struct Control {
 pub struct Switch {
     pub scope: Scope,
     pub actor: String,
+    /// Whether they may be the one of two who approves.
+    pub is_approver: bool,
     pub turn: Turned,
 }
 
@@ -75,7 +84,7 @@ impl Control {
 
     /// Throws a switch and says how it stands; nothing happens if it stands so already.
     pub(crate) fn throw(&mut self, switch: &Switch, now: Timestamp) -> Result<Standing, Rejection> {
-        let Switch { scope, actor, turn } = switch;
+        let Switch { scope, actor, is_approver, turn } = switch;
         match (turn, self.freezes.get_mut(scope)) {
             (Turned::Freeze { .. }, Some(freeze)) => {
                 // Frozen again: whoever wanted it lifted must think again.
@@ -95,11 +104,15 @@ impl Control {
             (Turned::Unfreeze, None) => Ok(Standing::Open),
             (Turned::Unfreeze, Some(freeze)) => match &freeze.lifted_by {
                 None => {
-                    freeze.lifted_by = Some(actor.clone());
+                    let (actor, is_approver) = (actor.clone(), *is_approver);
+                    freeze.lifted_by = Some(Lifter { actor, is_approver });
                     Ok(Standing::Proposed)
                 }
-                Some(first) if first == actor => {
+                Some(first) if first.actor == *actor => {
                     Err(Rejection::SecondPersonNeeded { actor: actor.clone() })
+                }
+                Some(first) if !first.is_approver && !is_approver => {
+                    Err(Rejection::ApproverNeeded { actor: actor.clone() })
                 }
                 Some(_) => {
                     self.freezes.remove(scope);

@@ -1,11 +1,14 @@
 //! Flows: pure state machines that wait for exactly one thing, and how they are kept.
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::funds::Funds;
-use crate::ids::{FlowId, PayoutId, ReservationId};
+use crate::ids::{FlowId, PayInId, PayoutId, ReservationId};
+use crate::payin::{self, PayIn};
 use crate::payout::Payout;
 use crate::reservation::Reservation;
 
@@ -35,6 +38,7 @@ pub struct Parked {
 pub enum FlowState {
     Reservation(Reservation),
     Payout(Box<Payout>),
+    PayIn(Box<PayIn>),
 }
 
 /// The one thing that a live flow waits for.
@@ -57,6 +61,8 @@ impl Flow {
         let due = match &self.state {
             FlowState::Reservation(reservation) => reservation.due(),
             FlowState::Payout(payout) => payout.due(),
+            // A pay-in waits for nothing: whoever has news speaks.
+            FlowState::PayIn(_) => None,
         }?;
         let at = self.parked.map_or(due.at, |parked| parked.until.max(due.at));
         Some(Due { at, ..due })
@@ -77,14 +83,31 @@ impl Flow {
         match &self.state {
             FlowState::Reservation(_) => ReservationId::from_uuid(self.id.uuid()).to_string(),
             FlowState::Payout(_) => PayoutId::from_uuid(self.id.uuid()).to_string(),
+            FlowState::PayIn(_) => PayInId::from_uuid(self.id.uuid()).to_string(),
         }
+    }
+}
+
+impl Flow {
+    /// What it is known by outside, oldest first: channel or provider, and reference.
+    pub fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+        let attempts = self.state.payout().into_iter().flat_map(|payout| {
+            let channel = payout.terms.channel.as_str();
+            payout.attempts.iter().map(move |attempt| (channel.into(), attempt.reference.as_str()))
+        });
+        let payin = self.state.payin().map(|payin| {
+            (payin::lookup(&payin.terms.provider).into(), payin.terms.reference.as_str())
+        });
+        attempts.chain(payin)
     }
 }
 
 /// Whether a reference, in whichever epoch, is the name of a flow.
 pub(crate) fn is_flow_name(reference: &str) -> bool {
     let name = reference.split_once('#').map_or(reference, |(name, _)| name);
-    name.parse::<ReservationId>().is_ok() || name.parse::<PayoutId>().is_ok()
+    name.parse::<ReservationId>().is_ok()
+        || name.parse::<PayoutId>().is_ok()
+        || name.parse::<PayInId>().is_ok()
 }
 
 impl FlowState {
@@ -92,6 +115,7 @@ impl FlowState {
         match self {
             Self::Reservation(_) => "reservation",
             Self::Payout(_) => "payout",
+            Self::PayIn(_) => "payin",
         }
     }
 
@@ -99,6 +123,7 @@ impl FlowState {
         match self {
             Self::Reservation(reservation) => reservation.state.status(),
             Self::Payout(payout) => payout.state.status(),
+            Self::PayIn(payin) => payin.state.status(),
         }
     }
 
@@ -106,13 +131,21 @@ impl FlowState {
         match self {
             Self::Reservation(reservation) => &reservation.terms.funds,
             Self::Payout(payout) => &payout.terms.funds,
+            Self::PayIn(payin) => &payin.terms.funds,
         }
     }
 
     pub fn payout(&self) -> Option<&Payout> {
         match self {
             Self::Payout(payout) => Some(payout),
-            Self::Reservation(_) => None,
+            Self::Reservation(_) | Self::PayIn(_) => None,
+        }
+    }
+
+    pub fn payin(&self) -> Option<&PayIn> {
+        match self {
+            Self::PayIn(payin) => Some(payin),
+            Self::Reservation(_) | Self::Payout(_) => None,
         }
     }
 
@@ -121,6 +154,7 @@ impl FlowState {
         match self {
             Self::Reservation(reservation) => reservation.state.event(),
             Self::Payout(payout) => payout.state.event(),
+            Self::PayIn(payin) => payin.state.event(),
         }
     }
 }
@@ -132,6 +166,7 @@ impl Flow {
         match &self.state {
             FlowState::Reservation(flow) => to_json(&Versioned { v, parked, flow }),
             FlowState::Payout(flow) => to_json(&Versioned { v, parked, flow }),
+            FlowState::PayIn(flow) => to_json(&Versioned { v, parked, flow }),
         }
     }
 
@@ -142,6 +177,7 @@ impl Flow {
                 read(text).map(|(flow, parked)| (FlowState::Reservation(flow), parked))
             }
             "payout" => read(text).map(|(flow, parked)| (FlowState::Payout(flow), parked)),
+            "payin" => read(text).map(|(flow, parked)| (FlowState::PayIn(flow), parked)),
             _ => Err("this version does not know such flows".to_owned()),
         };
         read.map_err(|reason| UnreadableState { kind: kind.to_owned(), reason })

@@ -27,7 +27,7 @@ impl Funds {
             "merchantId" => Some(self.merchant.clone()),
             "bankId" => Some(self.bank.clone()),
             "currency" => Some(self.amount.currency().to_string()),
-            "amount" => Some(self.amount.to_string()),
+            "amount" | "gross" => Some(self.amount.to_string()),
             "fee" => Some(self.fee.to_string()),
             "vat" => Some(self.vat.to_string()),
             _ => None,

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::flow::{Flow, FlowState, to_json};
 use crate::ids::FlowId;
 use crate::rejection::Rejection;
-use crate::{payout, reservation};
+use crate::{payin, payout, reservation};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
@@ -35,6 +35,8 @@ pub struct KnownKey {
 pub enum FlowReply {
     Reservation(reservation::View),
     Payout(payout::View),
+    #[serde(rename = "payin")]
+    PayIn(payin::View),
 }
 
 impl Key {
@@ -74,6 +76,7 @@ impl FlowReply {
                 Self::Reservation(reservation::View::new(flow, reservation))
             }
             FlowState::Payout(payout) => Self::Payout(payout::View::new(flow, payout)),
+            FlowState::PayIn(payin) => Self::PayIn(payin::View::new(flow, payin)),
         }
     }
 

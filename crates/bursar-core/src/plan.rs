@@ -7,12 +7,14 @@ use jiff::Timestamp;
 use crate::apply::epoch_name;
 use crate::flow::FlowState;
 use crate::funds::Funds;
-use crate::idempotency::KeyDigest;
+use crate::idempotency::{Key, KeyDigest};
 use crate::ids::{FlowId, TransactionId};
 use crate::journal::WORLD;
 use crate::ledger::{AccountKey, HoldKey, REVERT, Transaction};
 use crate::numscript::Name;
+use crate::payin;
 use crate::records::ReadSet;
+use crate::registry::RecordKey;
 use crate::request::{Admitted, Batch, Wake};
 use crate::reservation::Booking;
 use crate::rulebook::{Bound, Rule, Rulebook};
@@ -32,6 +34,8 @@ pub struct ReadPlan {
     pub due: Vec<DueClaim>,
     /// The switches that people throw.
     pub control: bool,
+    /// Merchants, beneficiaries and keys.
+    pub registry: BTreeSet<RecordKey>,
 }
 
 /// The flows of a lane that are due, longest overdue first.
@@ -127,13 +131,12 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
             }
             Admitted::CreatePayout(create, _) => {
                 plan.keys.insert(create.key.digest());
-                plan.add_bound(&create.bound);
-                plan.add_payout(
-                    &batch.rules().rulebook,
-                    &create.id.to_string(),
-                    &create.terms.funds,
-                    1,
-                );
+                if let Ok((terms, bound)) = &create.terms {
+                    plan.add_bound(bound);
+                    plan.registry.insert(RecordKey::merchant(&terms.funds.merchant));
+                    let name = create.id.to_string();
+                    plan.add_payout(&batch.rules().rulebook, &name, &terms.funds, 1);
+                }
             }
             Admitted::CancelPayout(cancel, _) => {
                 plan.keys.insert(cancel.key.digest());
@@ -148,6 +151,17 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
             }
             Admitted::Tell(told, _) => {
                 plan.attempts.insert((told.channel.clone(), told.reference.clone()));
+            }
+            Admitted::TakePayIn(take, _) => {
+                plan.keys.extend(take.payin.key.as_ref().map(Key::digest));
+                plan.add_bound(&take.bound);
+                plan.registry.insert(RecordKey::merchant(&take.terms.funds.merchant));
+                let provider = payin::lookup(&take.terms.provider);
+                plan.attempts.insert((provider, take.terms.reference.clone()));
+            }
+            Admitted::Register(registration, admission) => {
+                plan.registry.insert(registration.change.target(admission));
+                plan.registry.extend(registration.change.owner().map(RecordKey::merchant));
             }
             Admitted::Switch(..) => plan.control = true,
             Admitted::Wake(wake, admission) => {
@@ -193,6 +207,8 @@ pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> Read
                 let revert = |id: TransactionId| (Name::from(REVERT), id.to_string());
                 plan.references.extend(payout.released_by.map(revert));
             }
+            // What the provider says now names what it may book.
+            FlowState::PayIn(_) => {}
         }
     }
     // Whether what was posted before still stands.

@@ -8,6 +8,7 @@ use crate::idempotency::KnownKey;
 use crate::ids::TransactionId;
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
+use crate::registry::Record;
 
 /// The records that a plan asked for, as far as they exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct ReadSet {
     pub flows: Vec<Flow>,
     pub keys: Vec<KnownKey>,
     pub control: Option<Control>,
+    /// Merchants, beneficiaries and keys.
+    pub registry: Vec<Record>,
 }
 
 /// An event that was posted before.
@@ -43,5 +46,6 @@ impl ReadSet {
         self.flows.extend(more.flows);
         self.keys.extend(more.keys);
         self.control = more.control.or(self.control.take());
+        self.registry.extend(more.registry);
     }
 }

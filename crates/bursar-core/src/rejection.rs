@@ -7,6 +7,7 @@ use crate::ids::TransactionId;
 use crate::journal::JournalError;
 use crate::money::{Currency, CurrencyError, Money, MoneyError};
 use crate::numscript::Name;
+use crate::registry::Kind;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
@@ -120,6 +121,32 @@ pub enum Rejection {
         "a beneficiary has a name and either an account or a telephone number of 6 to 15 digits: nothing was reserved. Correct it"
     )]
     BadBeneficiary,
+    #[error(
+        "there is no merchant `{merchant}`: nothing was done. Make the merchant first, or check the id"
+    )]
+    UnknownMerchant { merchant: String },
+    #[error(
+        "the merchant `{merchant}` is closed: nothing was done. Open the merchant again before anything new begins"
+    )]
+    MerchantClosed { merchant: String },
+    #[error("there is no {kind} `{id}`: nothing was changed. Check the id")]
+    UnknownRecord { kind: Kind, id: String },
+    #[error(
+        "there is another {kind} `{id}` already: nothing was changed. Choose another id, or change the one that is there"
+    )]
+    RecordExists { kind: Kind, id: String },
+    #[error(
+        "a name has 1 to 128 characters, none of them control characters, and no spaces around it: nothing was changed. Correct it"
+    )]
+    BadName,
+    #[error(
+        "a key of a merchant names its merchant, and no other key names one: nothing was changed. Correct role or merchant"
+    )]
+    BadScope,
+    #[error(
+        "{actor} and whoever decided before may not approve: nothing was changed. One of the two must be an approver"
+    )]
+    ApproverNeeded { actor: String },
     #[error("no attempt has the reference `{reference}`: nothing was changed. Check it")]
     UnknownReference { reference: String },
     #[error(
@@ -182,6 +209,13 @@ impl Rejection {
             Self::CurrencyOfChannel { .. } => "currency_of_channel",
             Self::NothingToPay { .. } => "nothing_to_pay",
             Self::BadBeneficiary => "bad_beneficiary",
+            Self::UnknownMerchant { .. } => "unknown_merchant",
+            Self::MerchantClosed { .. } => "merchant_closed",
+            Self::UnknownRecord { .. } => "not_found",
+            Self::RecordExists { .. } => "already_exists",
+            Self::BadName => "bad_name",
+            Self::BadScope => "bad_scope",
+            Self::ApproverNeeded { .. } => "approver_needed",
             Self::UnknownReference { .. } => "unknown_reference",
             Self::NotCancellable { .. } => "not_cancellable",
             Self::NotStuck { .. } => "not_stuck",

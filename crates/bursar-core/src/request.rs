@@ -3,9 +3,11 @@
 use crate::attempt::Evidence;
 use crate::control::{Switch, Turned};
 use crate::idempotency::{FlowReply, Key};
-use crate::ids::{CommitId, FlowId, PayoutId, ReservationId, Seed, TransactionId};
+use crate::ids::{CommitId, FlowId, PayInId, PayoutId, ReservationId, Seed, TransactionId};
 use crate::ledger::{Admission, Event, Posted, REVERT, Revert};
+use crate::payin::{self, NewPayIn};
 use crate::payout::{self, Cancellation, NewPayout, Resolution};
+use crate::registry::{Record, Registration};
 use crate::rejection::Rejection;
 use crate::reservation::{Booking, Decision, NewReservation, Terms};
 use crate::rulebook::Bound;
@@ -50,8 +52,12 @@ pub enum Body {
     Report(Report),
     /// A channel says something about a reference.
     Tell(Told),
+    /// A provider says something about a pay-in.
+    TakePayIn(NewPayIn),
     /// Freeze or unfreeze.
     Switch(Switch),
+    /// Make or change a merchant, a beneficiary or a key.
+    Register(Registration),
     /// Time has passed: flows may be due.
     Wake(Wake),
 }
@@ -95,6 +101,11 @@ pub enum Reply {
         name: String,
         status: &'static str,
     },
+    Registered {
+        record: Box<Record>,
+        /// It was made by this request.
+        is_new: bool,
+    },
 }
 
 /// The flows whose time had come, by name.
@@ -124,7 +135,9 @@ pub(crate) enum Admitted<'r> {
     ResolvePayout(Box<Resolve>, Admission),
     Report(Box<Report>, Admission),
     Tell(Box<Told>, Admission),
+    TakePayIn(Box<TakePayIn<'r>>, Admission),
     Switch(Box<Switch>, Admission),
+    Register(Box<Registration>, Admission),
     Wake(Wake, Admission),
     Refused(Rejection),
 }
@@ -141,7 +154,17 @@ pub(crate) struct Reserve<'r> {
 pub(crate) struct CreatePayout<'r> {
     pub(crate) key: Key,
     pub(crate) id: PayoutId,
-    pub(crate) terms: payout::Terms,
+    pub(crate) request_hash: [u8; 32],
+    /// What was agreed and how it is reserved, or why there is no such payout. A repeated request is answered as before
+    /// even if it could not be made now.
+    pub(crate) terms: Result<(payout::Terms, Bound<'r>), Rejection>,
+}
+
+#[derive(Debug)]
+pub(crate) struct TakePayIn<'r> {
+    pub(crate) id: PayInId,
+    pub(crate) payin: NewPayIn,
+    pub(crate) terms: payin::Terms,
     pub(crate) bound: Bound<'r>,
 }
 
@@ -199,7 +222,9 @@ impl<'r> Batch<'r> {
             | Admitted::ResolvePayout(..)
             | Admitted::Report(..)
             | Admitted::Tell(..)
+            | Admitted::TakePayIn(..)
             | Admitted::Switch(..)
+            | Admitted::Register(..)
             | Admitted::Wake(..)
             | Admitted::Refused(_) => None,
         })
@@ -237,11 +262,14 @@ impl<'r> Admitted<'r> {
             }
             Body::CreatePayout { key, payout } => {
                 key.check()?;
-                let terms = payout.terms(rules)?;
+                let request_hash = payout.request_hash()?;
                 let id = PayoutId::new(admission.now, &admission.seed, 0);
-                let rule = rulebook.rule(Booking::Reserve.rule())?;
-                let bound = rule.bind(&id.to_string(), &terms.funds.variables(rule), None)?;
-                let create = CreatePayout { key: key.clone(), id, terms, bound };
+                let terms = payout.terms(rules).and_then(|terms| {
+                    let rule = rulebook.rule(Booking::Reserve.rule())?;
+                    let bound = rule.bind(&id.to_string(), &terms.funds.variables(rule), None)?;
+                    Ok((terms, bound))
+                });
+                let create = CreatePayout { key: key.clone(), id, request_hash, terms };
                 Ok(Self::CreatePayout(Box::new(create), admission))
             }
             Body::CancelPayout { key, cancellation } => {
@@ -259,6 +287,21 @@ impl<'r> Admitted<'r> {
             }
             Body::Report(report) => Ok(Self::Report(Box::new(report.clone()), admission)),
             Body::Tell(told) => Ok(Self::Tell(Box::new(told.clone()), admission)),
+            Body::TakePayIn(payin) => {
+                payin.key.as_ref().map_or(Ok(()), Key::check)?;
+                let terms = payin.terms(rules)?;
+                let id = PayInId::new(admission.now, &admission.seed, 0);
+                let rule = rulebook.rule(payin::BOOKING)?;
+                let variables = terms.funds.variables(rule);
+                let bound = rule.bind(&terms.booking_reference(), &variables, None)?;
+                let take = TakePayIn { id, payin: payin.clone(), terms, bound };
+                Ok(Self::TakePayIn(Box::new(take), admission))
+            }
+            Body::Register(registration) => {
+                check_actor(&registration.actor)?;
+                registration.change.check()?;
+                Ok(Self::Register(Box::new(registration.clone()), admission))
+            }
             Body::Switch(switch) => {
                 check_actor(&switch.actor)?;
                 if let Turned::Freeze { reason } = &switch.turn {
@@ -281,7 +324,9 @@ impl<'r> Admitted<'r> {
             | Self::ResolvePayout(_, admission)
             | Self::Report(_, admission)
             | Self::Tell(_, admission)
+            | Self::TakePayIn(_, admission)
             | Self::Switch(_, admission)
+            | Self::Register(_, admission)
             | Self::Wake(_, admission) => Some(admission),
             Self::Refused(_) => None,
         }

@@ -13,6 +13,11 @@ pub struct Rules {
     pub channels: BTreeMap<String, Channel>,
     /// What a payout costs its merchant.
     pub payout_tariffs: BTreeMap<Currency, Tariff>,
+    /// What a pay-in costs its merchant.
+    pub payin_tariffs: BTreeMap<Currency, Tariff>,
+    /// Where the money of a provider arrives, if not at the default bank.
+    pub provider_banks: BTreeMap<String, String>,
+    pub default_bank: String,
     /// Above this many units of a currency, two people decide about a payout that is stuck.
     pub four_eyes_above: i64,
 }
@@ -24,12 +29,19 @@ impl From<Rulebook> for Rules {
             rulebook,
             channels: BTreeMap::new(),
             payout_tariffs: BTreeMap::new(),
+            payin_tariffs: BTreeMap::new(),
+            provider_banks: BTreeMap::new(),
+            default_bank: "main".to_owned(),
             four_eyes_above: 1_000_000,
         }
     }
 }
 
 impl Rules {
+    pub(crate) fn bank_of_provider(&self, provider: &str) -> &str {
+        self.provider_banks.get(provider).unwrap_or(&self.default_bank)
+    }
+
     pub(crate) fn needs_two_people(&self, amount: Money) -> bool {
         let unit = 10_i64.saturating_pow(u32::from(amount.currency().decimals()));
         amount.minor() > self.four_eyes_above.saturating_mul(unit)

@@ -3,7 +3,9 @@
 //! A store loads what a plan asks for, saves a commit in one transaction, and reads the history back. It decides
 //! nothing: the core has decided. The memory store is the oracle that the others are held to.
 
+mod any;
 pub mod baseline;
+mod browse;
 mod chart_lines;
 mod error;
 mod memory;
@@ -24,6 +26,8 @@ use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
 use bursar_core::verify::End;
 
+pub use any::{AnyStore, AnyTurn, Location};
+pub use browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live};
 pub use error::StoreError;
 pub use memory::{Memory, MemoryTurn};
 pub use postgres::{Postgres, PostgresTurn};

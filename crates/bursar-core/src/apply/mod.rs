@@ -1,6 +1,8 @@
 //! The decision: a batch and the records it asked for in, a commit out. Later requests see what earlier ones did.
 
+mod payin;
 mod payout;
+mod registry;
 mod reservation;
 
 pub(crate) use payout::epoch_name;
@@ -18,6 +20,7 @@ use crate::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
 use crate::ids::{EventId, FlowId};
 use crate::ledger::{Admission, Ledger, Revert};
 use crate::records::ReadSet;
+use crate::registry::{Record, RecordKey, RecordWrite};
 use crate::rejection::Rejection;
 use crate::request::{Admitted, Answer, Batch, Reply, Wake, Woken};
 use crate::rulebook::Bound;
@@ -39,7 +42,9 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
             Admitted::ResolvePayout(resolve, admission) => draft.resolve(resolve, admission),
             Admitted::Report(report, admission) => draft.report(report, admission),
             Admitted::Tell(told, admission) => draft.hear(told, admission),
+            Admitted::TakePayIn(take, admission) => draft.take_payin(take, admission),
             Admitted::Switch(switch, admission) => draft.switch(switch, admission),
+            Admitted::Register(change, admission) => draft.register(change, admission),
             Admitted::Wake(wake, admission) => Ok(draft.wake(wake, admission)),
             Admitted::Refused(rejection) => Err(rejection.clone()),
         })
@@ -54,6 +59,8 @@ struct Draft<'r> {
     flows: BTreeMap<FlowId, Flow>,
     /// What each changed flow was when it was read.
     flows_before: BTreeMap<FlowId, Option<Flow>>,
+    /// Flows by what they are known by outside; made when somebody asks.
+    known_as: Option<BTreeMap<(String, String), FlowId>>,
     keys: BTreeMap<KeyDigest, KnownKey>,
     new_keys: Vec<KnownKey>,
     events: Vec<FeedEvent>,
@@ -62,6 +69,9 @@ struct Draft<'r> {
     /// The switches as they were read, and as they are now.
     control_before: Control,
     control: Control,
+    records: BTreeMap<RecordKey, Record>,
+    /// The version of each changed record when it was read.
+    records_before: BTreeMap<RecordKey, Option<u64>>,
 }
 
 impl<'r> Draft<'r> {
@@ -69,11 +79,13 @@ impl<'r> Draft<'r> {
         let flows = std::mem::take(&mut records.flows);
         let keys = std::mem::take(&mut records.keys);
         let control = std::mem::take(&mut records.control).unwrap_or_default();
+        let registry = std::mem::take(&mut records.registry);
         Self {
             rules,
             ledger: Ledger::new(records),
             flows: flows.into_iter().map(|flow| (flow.id, flow)).collect(),
             flows_before: BTreeMap::new(),
+            known_as: None,
             keys: keys.into_iter().map(|known| (known.key.digest(), known)).collect(),
             new_keys: Vec::new(),
             events: Vec::new(),
@@ -81,18 +93,27 @@ impl<'r> Draft<'r> {
             effects: Vec::new(),
             control_before: control.clone(),
             control,
+            records: registry.into_iter().map(|record| (record.key(), record)).collect(),
+            records_before: BTreeMap::new(),
         }
     }
 
     fn into_commit(self, answers: Vec<Answer>) -> Commit {
         let control = self.control_write();
         let Self { ledger, mut flows, flows_before, new_keys, events, audit, effects, .. } = self;
+        let mut records = self.records;
+        let records = self
+            .records_before
+            .into_iter()
+            .filter_map(|(key, before)| Some(RecordWrite { before, after: records.remove(&key)? }))
+            .collect();
         let flows = flows_before
             .into_iter()
             .filter_map(|(id, before)| Some(FlowWrite { before, after: flows.remove(&id)? }))
             .collect();
         let keys = new_keys;
-        Commit { flows, keys, events, audit, control, effects, ..ledger.into_commit(answers) }
+        let rest = ledger.into_commit(answers);
+        Commit { flows, keys, events, audit, control, records, effects, ..rest }
     }
 
     /// Whoever saves must find the switches as they were read, if anything is sent or a switch was thrown.
@@ -164,8 +185,20 @@ impl<'r> Draft<'r> {
     fn put(&mut self, flow: Flow, admission: &Admission) {
         let id = flow.id;
         self.ledger.touch(admission.now);
+        if let Some(known_as) = &mut self.known_as {
+            known_as.extend(references(&flow));
+        }
         let before = self.flows.insert(id, flow);
         self.flows_before.entry(id).or_insert(before);
+    }
+
+    /// The flow that a channel or a provider speaks about when it names a reference.
+    fn known_as(&mut self, speaker: &str, reference: &str) -> Option<&Flow> {
+        let flows = &self.flows;
+        let known =
+            self.known_as.get_or_insert_with(|| flows.values().flat_map(references).collect());
+        let id = known.get(&(speaker.to_owned(), reference.to_owned()))?;
+        flows.get(id)
     }
 
     fn tell(&mut self, flow: &Flow, admission: &Admission) {
@@ -196,6 +229,8 @@ impl<'r> Draft<'r> {
                 FlowState::Payout(_) => {
                     self.advance_payout(flow, &crate::payout::Event::Due, admission)
                 }
+                // It waits for nothing.
+                FlowState::PayIn(_) => Ok(flow),
             };
             match advanced {
                 Ok(_) => woken.flows.push(name),
@@ -237,4 +272,9 @@ impl<'r> Draft<'r> {
         due.sort_unstable();
         due.into_iter().map(|(_, id)| id).take(limit).collect()
     }
+}
+
+fn references(flow: &Flow) -> impl Iterator<Item = ((String, String), FlowId)> {
+    let id = flow.id;
+    flow.references().map(move |(speaker, name)| ((speaker.into_owned(), name.to_owned()), id))
 }

@@ -16,11 +16,12 @@ impl Draft<'_> {
         create: &CreatePayout<'_>,
         admission: &Admission,
     ) -> Answer {
-        let CreatePayout { key, id, terms, bound } = create;
-        let request_hash = terms.request_hash();
-        if let Some(replay) = self.replay(key, request_hash) {
+        let CreatePayout { key, id, request_hash, terms } = create;
+        if let Some(replay) = self.replay(key, *request_hash) {
             return replay;
         }
+        let (terms, bound) = terms.as_ref().map_err(Clone::clone)?;
+        self.merchant_is_open(&terms.funds.merchant)?;
         self.ledger.post_bound(bound, admission)?;
         let state = match terms.scheduled_at {
             Some(until) if until > admission.now => State::Scheduled { until },
@@ -49,7 +50,7 @@ impl Draft<'_> {
             parked: None,
         };
         self.keep(flow.clone(), admission);
-        Ok(self.answer(key, request_hash, &flow))
+        Ok(self.answer(key, *request_hash, &flow))
     }
 
     /// Something was said about an attempt, by whoever ran an effect or by the channel itself.
@@ -63,17 +64,19 @@ impl Draft<'_> {
 
     /// The same for somebody who knows only the reference that the channel was given.
     pub(super) fn hear(&mut self, told: &Told, admission: &Admission) -> Answer {
-        let place = self.flows.values().find_map(|flow| {
-            let payout =
-                flow.state.payout().filter(|payout| payout.terms.channel == told.channel)?;
-            let mut attempts = payout.attempts.iter();
+        let attempt = self.known_as(&told.channel, &told.reference).and_then(|flow| {
+            let mut attempts = flow.state.payout()?.attempts.iter();
             let attempt = attempts.find(|attempt| attempt.reference == told.reference)?;
-            Some((flow.id, attempt.number))
+            Some((flow.id, attempt.clone()))
         });
-        let Some((flow, attempt)) = place else {
+        let Some((flow, attempt)) = attempt else {
             return Err(Rejection::UnknownReference { reference: told.reference.clone() });
         };
-        let event = Event::Told { attempt, evidence: told.evidence.clone() };
+        // Said again in other bytes, it is still the same: what is kept grows with what is said, not with how often.
+        let said =
+            attempt.evidence().map(|(known, _)| known).find(|known| known.says(&told.evidence));
+        let evidence = said.unwrap_or(&told.evidence).clone();
+        let event = Event::Told { attempt: attempt.number, evidence };
         self.report(&Report { flow, event }, admission)
     }
 
@@ -101,6 +104,7 @@ impl Draft<'_> {
         let decision = Decision {
             ruling: resolution.ruling,
             actor: resolution.actor.clone(),
+            is_approver: resolution.is_approver,
             evidence: resolution.evidence.clone(),
             needs_two: amount.is_some_and(|amount| self.rules.needs_two_people(amount)),
         };

@@ -13,6 +13,9 @@ pub struct Evidence {
     /// What the channel said, in its own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// SHA-256 of the bytes that said so, in hexadecimal, if they came from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,6 +58,13 @@ pub enum Verdict {
 
 impl Evidence {
     pub fn new(source: Source, verdict: Verdict) -> Self {
-        Self { source, verdict, provider_reference: None, detail: None }
+        Self { source, verdict, provider_reference: None, detail: None, digest: None }
+    }
+
+    /// Whether it says the same, in whichever bytes.
+    pub(crate) fn says(&self, other: &Self) -> bool {
+        let Self { source, verdict, provider_reference, detail, digest: _ } = self;
+        (source, verdict) == (&other.source, &other.verdict)
+            && (provider_reference, detail) == (&other.provider_reference, &other.detail)
     }
 }

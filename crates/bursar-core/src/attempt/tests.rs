@@ -98,7 +98,7 @@ fn evidence() -> impl Strategy<Value = (Evidence, i64)> {
     let text = prop::option::of("[ab]");
     (source, verdict(), text.clone(), text, 0..9_i64).prop_map(
         |(source, verdict, provider_reference, detail, second)| {
-            (Evidence { source, verdict, provider_reference, detail }, second)
+            (Evidence { source, verdict, provider_reference, detail, digest: None }, second)
         },
     )
 }

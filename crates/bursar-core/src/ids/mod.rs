@@ -150,6 +150,12 @@ id!(ReservationId, "rs", "a reservation id");
 
 id!(PayoutId, "po", "a payout id");
 
+id!(PayInId, "pi", "a pay-in id");
+
+id!(BeneficiaryId, "ben", "a beneficiary id");
+
+id!(ApiKeyId, "key", "an API key id");
+
 id!(
     /// Something that was told to the outside.
     EventId, "evt", "an event id"
@@ -157,6 +163,12 @@ id!(
 
 impl From<ReservationId> for FlowId {
     fn from(id: ReservationId) -> Self {
+        Self::from_uuid(id.uuid())
+    }
+}
+
+impl From<PayInId> for FlowId {
+    fn from(id: PayInId) -> Self {
         Self::from_uuid(id.uuid())
     }
 }

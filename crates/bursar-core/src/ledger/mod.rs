@@ -193,6 +193,7 @@ impl Ledger {
             events: Vec::new(),
             audit: Vec::new(),
             control: None,
+            records: Vec::new(),
             effects: Vec::new(),
             answers,
         }

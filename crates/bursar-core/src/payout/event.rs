@@ -82,6 +82,8 @@ pub enum Answer {
 pub struct Decision {
     pub ruling: Ruling,
     pub actor: String,
+    /// Whether they may be the one of two who approves.
+    pub is_approver: bool,
     /// What the decision rests on.
     pub evidence: String,
     /// Whether a second person must decide the same.

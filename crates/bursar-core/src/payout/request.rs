@@ -63,12 +63,14 @@ impl NewPayout {
     }
 }
 
-impl Terms {
-    /// Over what was asked for, not over what it costs: prices may change between a request and its repetition.
-    pub(crate) fn request_hash(&self) -> [u8; 32] {
-        let Funds { merchant, amount, .. } = &self.funds;
+impl NewPayout {
+    /// Over what was asked for, not over what it costs: prices and channels may change between a request and its
+    /// repetition.
+    pub(crate) fn request_hash(&self) -> Result<[u8; 32], Rejection> {
+        let amount = parse_money("amount", &self.amount, &self.currency)?;
         let Beneficiary { name, account, msisdn, bank } = &self.beneficiary;
-        let mut hash = RequestHash::new("payout", merchant, self.scheduled_at);
+        let scheduled_at = self.scheduled_at.map(to_microseconds);
+        let mut hash = RequestHash::new("payout", &self.merchant, scheduled_at);
         hash.add("channel", &self.channel);
         hash.add("currency", amount.currency().code());
         hash.add("amount", &amount.minor().to_string());
@@ -76,7 +78,7 @@ impl Terms {
         for (field, value) in [("account", account), ("msisdn", msisdn), ("bank", bank)] {
             hash.add(field, value.as_deref().unwrap_or_default());
         }
-        hash.finish()
+        Ok(hash.finish())
     }
 }
 
@@ -96,6 +98,8 @@ pub struct Resolution {
     pub evidence: String,
     pub expected_version: u64,
     pub actor: String,
+    /// Whether they may be the one of two who approves.
+    pub is_approver: bool,
 }
 
 impl Cancellation {

@@ -132,6 +132,7 @@ impl Case {
 pub struct Proposal {
     pub ruling: super::Ruling,
     pub actor: String,
+    pub is_approver: bool,
 }
 
 impl StuckReason {

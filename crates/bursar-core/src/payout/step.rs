@@ -123,7 +123,7 @@ fn submission_evidence(r#try: u32, outcome: &Outcome) -> Evidence {
         Outcome::Duplicate => (Verdict::Accepted, None, Some("duplicate".to_owned())),
         Outcome::Unknown { detail } => (Verdict::Unknown { r#try }, None, Some(detail.clone())),
     };
-    Evidence { source, verdict, provider_reference, detail }
+    Evidence { source, verdict, provider_reference, detail, digest: None }
 }
 
 fn was_planned(payout: &Payout, number: u32, r#try: u32) -> bool {
@@ -250,15 +250,21 @@ fn ruled(payout: Payout, decision: &Decision, context: &Context<'_>) -> Result<S
     let State::Stuck { reason, .. } = payout.state else {
         return Err(Rejection::NotStuck { status: payout.state.status() });
     };
-    let Decision { ruling, actor, evidence, needs_two } = decision;
+    let Decision { ruling, actor, is_approver, evidence, needs_two } = decision;
     if *needs_two {
         match &payout.proposal {
             Some(proposal) if proposal.ruling == *ruling && proposal.actor == *actor => {
                 return Err(Rejection::SecondPersonNeeded { actor: actor.clone() });
             }
+            Some(proposal)
+                if proposal.ruling == *ruling && !proposal.is_approver && !is_approver =>
+            {
+                return Err(Rejection::ApproverNeeded { actor: actor.clone() });
+            }
             Some(proposal) if proposal.ruling == *ruling => {}
             Some(_) | None => {
-                let proposal = Some(Proposal { ruling: *ruling, actor: actor.clone() });
+                let (ruling, actor, is_approver) = (*ruling, actor.clone(), *is_approver);
+                let proposal = Some(Proposal { ruling, actor, is_approver });
                 return Ok(Step::stays(Payout { proposal, ..payout }));
             }
         }

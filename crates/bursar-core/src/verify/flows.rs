@@ -6,6 +6,7 @@ use crate::flow::{Due, Flow, FlowState};
 use crate::idempotency::FlowReply;
 use crate::ids::FlowId;
 use crate::ledger::{HoldKey, HoldState};
+use crate::payin::{BOOKING, PayIn};
 use crate::payout;
 use crate::reservation::{self, Booking};
 use crate::rulebook::Rule;
@@ -57,8 +58,16 @@ impl Verifier<'_> {
         self.waiting.extend(flow.due().map(|due| (due, flow.id)));
     }
 
-    /// Money is on hold exactly as long as the flow is not over, and ends as the flow says.
+    /// Money is on hold exactly as long as the flow is not over, and ends as the flow says. A pay-in holds nothing.
     fn held(&mut self, name: &str, flow: &Flow) {
+        if flow.merchant != flow.state.funds().merchant {
+            self.differ(format!("`{name}` names another merchant than its terms"));
+        }
+        let ending = match &flow.state {
+            FlowState::Reservation(reservation) => reservation_end(reservation.state),
+            FlowState::Payout(payout) => payout_end(&payout.state),
+            FlowState::PayIn(payin) => return self.booked(name, payin),
+        };
         let rule = self.rulebook.rule(Booking::Reserve.rule());
         let Some((_, code)) = rule.ok().and_then(Rule::hold) else { return };
         let key = HoldKey { code, reference: name.to_owned() };
@@ -71,7 +80,7 @@ impl Verifier<'_> {
                 Some(_) | None => "its hold has ended otherwise",
             },
         };
-        let expected = match expected_end(flow) {
+        let expected = match ending {
             None => "its hold is open",
             Some(Booking::Settle) => "its hold was settled",
             Some(Booking::Release | Booking::Reserve) => "its hold was released",
@@ -79,8 +88,15 @@ impl Verifier<'_> {
         if found != expected {
             self.differ(format!("`{name}` is {}, but {found}", flow.state.status()));
         }
-        if flow.merchant != flow.state.funds().merchant {
-            self.differ(format!("`{name}` names another merchant than its terms"));
+    }
+
+    /// A pay-in is booked if and only if the provider has it.
+    fn booked(&mut self, name: &str, payin: &PayIn) {
+        let booking = (BOOKING.into(), payin.terms.booking_reference());
+        let is_booked = self.references.contains(&booking);
+        if is_booked != payin.state.is_booked() {
+            let found = if is_booked { "booked" } else { "not booked" };
+            self.differ(format!("`{name}` is {}, but {found}", payin.state.status()));
         }
     }
 
@@ -110,28 +126,30 @@ fn is_as_told(flow: &Flow, told: &Told) -> bool {
     match &flow.state {
         FlowState::Reservation(_) => told.reply == Some(FlowReply::new(flow)),
         FlowState::Payout(payout) => told.kind == payout.state.event(),
+        FlowState::PayIn(_) => told.reply == Some(FlowReply::new(flow)),
     }
 }
 
-/// How the hold of a flow must have ended, if it is over.
-fn expected_end(flow: &Flow) -> Option<Booking> {
-    match &flow.state {
-        FlowState::Reservation(reservation) => match reservation.state {
-            reservation::State::Held => None,
-            reservation::State::Settled => Some(Booking::Settle),
-            reservation::State::Released | reservation::State::Expired => Some(Booking::Release),
-        },
-        FlowState::Payout(payout) => match payout.state {
-            payout::State::Success | payout::State::LateSuccess | payout::State::Returned => {
-                Some(Booking::Settle)
-            }
-            payout::State::Failed { .. } | payout::State::Cancelled => Some(Booking::Release),
-            payout::State::Scheduled { .. }
-            | payout::State::Ready { .. }
-            | payout::State::Submitting { .. }
-            | payout::State::Unconfirmed { .. }
-            | payout::State::Processing { .. }
-            | payout::State::Stuck { .. } => None,
-        },
+/// How the hold must have ended, if it is over.
+fn reservation_end(state: reservation::State) -> Option<Booking> {
+    match state {
+        reservation::State::Held => None,
+        reservation::State::Settled => Some(Booking::Settle),
+        reservation::State::Released | reservation::State::Expired => Some(Booking::Release),
+    }
+}
+
+fn payout_end(state: &payout::State) -> Option<Booking> {
+    match state {
+        payout::State::Success | payout::State::LateSuccess | payout::State::Returned => {
+            Some(Booking::Settle)
+        }
+        payout::State::Failed { .. } | payout::State::Cancelled => Some(Booking::Release),
+        payout::State::Scheduled { .. }
+        | payout::State::Ready { .. }
+        | payout::State::Submitting { .. }
+        | payout::State::Unconfirmed { .. }
+        | payout::State::Processing { .. }
+        | payout::State::Stuck { .. } => None,
     }
 }

@@ -11,6 +11,7 @@ use bursar_core::idempotency::Key;
 use bursar_core::ids::Seed;
 use bursar_core::ledger::Event;
 use bursar_core::payout::{Beneficiary, NewPayout, Payout};
+use bursar_core::registry::{Change, Registration};
 use bursar_core::request::{Body, Reply};
 use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
@@ -61,6 +62,11 @@ fn fund() -> Body {
         variables: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         effective_at: None,
     })
+}
+
+fn open_merchant() -> Body {
+    let change = Change::OpenMerchant { id: "m1".to_owned(), name: "Shop".to_owned() };
+    Body::Register(Registration { actor: "ops".to_owned(), change })
 }
 
 fn create(number: u32) -> Body {
@@ -138,7 +144,7 @@ impl Place {
         let flows = store.flows(None, u32::MAX).await.unwrap();
         let payout = |state| match state {
             FlowState::Payout(payout) => *payout,
-            FlowState::Reservation(_) => panic!("there are only payouts"),
+            FlowState::Reservation(_) | FlowState::PayIn(_) => panic!("there are only payouts"),
         };
         flows.into_iter().map(|flow| payout(flow.state)).collect()
     }
@@ -208,6 +214,7 @@ const PAYOUTS: u32 = 150;
 
 /// All of it, from the beginning: whoever was not answered asks again under the same key.
 async fn ask_for_everything(handle: &Handle) {
+    insist(handle, open_merchant()).await;
     insist(handle, fund()).await;
     for number in 0..PAYOUTS {
         insist(handle, create(number)).await;
@@ -273,12 +280,18 @@ fn after_a_freeze_nothing_is_sent() {
         let (one, handle) = place.host(open().await, 1, Limits::default());
         let (other, other_handle) = place.host(open().await, 2, Limits::default());
         let running = [one, other].map(|host| tokio::task::spawn_local(host.run()));
+        insist(&handle, open_merchant()).await;
         insist(&handle, fund()).await;
         let frozen = async {
             for number in 0..PAYOUTS {
                 if number == 60 {
                     let turn = Turned::Freeze { reason: "odd numbers".to_owned() };
-                    let switch = Switch { scope: Scope::Global, actor: "ops".to_owned(), turn };
+                    let switch = Switch {
+                        scope: Scope::Global,
+                        actor: "ops".to_owned(),
+                        is_approver: false,
+                        turn,
+                    };
                     insist(&other_handle, Body::Switch(switch)).await;
                 }
                 insist(if number % 2 == 0 { &handle } else { &other_handle }, create(number)).await;
@@ -298,7 +311,9 @@ fn after_a_freeze_nothing_is_sent() {
         let sent = |commit: &SavedCommit| {
             commit.events.iter().filter(|event| event.kind == "payout.submitting").count()
         };
-        let frozen_at = history.iter().position(|commit| !commit.audit.is_empty()).unwrap();
+        let frozen =
+            |commit: &SavedCommit| commit.audit.iter().any(|entry| entry.action == "freeze");
+        let frozen_at = history.iter().position(frozen).unwrap();
         let before: usize = history[..frozen_at].iter().map(sent).sum();
         let after: usize = history[frozen_at..].iter().map(sent).sum();
         assert!(before > 20, "{before} were sent before");

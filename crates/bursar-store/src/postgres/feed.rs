@@ -104,15 +104,35 @@ pub(super) async fn audit(
                WHERE commit_id = ANY($1) ORDER BY commit_id, n";
     let mut by_commit: BTreeMap<Uuid, Vec<AuditEntry>> = BTreeMap::new();
     for row in &session.query(sql, &[&commits]).await? {
-        by_commit.entry(get(row, 5)?).or_default().push(AuditEntry {
-            actor: get(row, 0)?,
-            action: get(row, 1)?,
-            resource: get(row, 2)?,
-            note: get(row, 3)?,
-            time: time(get(row, 4)?)?,
-        });
+        by_commit.entry(get(row, 5)?).or_default().push(entry(row)?);
     }
     Ok(by_commit)
+}
+
+/// What was told about a resource, in order.
+pub(super) async fn of(
+    session: &Session<'_, impl GenericClient>,
+    resource: &str,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<FeedEvent>, StoreError> {
+    let sql = format!(
+        "SELECT {EVENTS} FROM events e WHERE e.resource = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3"
+    );
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let values: [&(dyn ToSql + Sync); 3] = [&resource, &after, &i64::from(limit)];
+    session.query(&sql, &values).await?.iter().map(event).collect()
+}
+
+/// `actor, action, resource, note, time`.
+pub(super) fn entry(row: &Row) -> Result<AuditEntry, StoreError> {
+    Ok(AuditEntry {
+        actor: get(row, 0)?,
+        action: get(row, 1)?,
+        resource: get(row, 2)?,
+        note: get(row, 3)?,
+        time: time(get(row, 4)?)?,
+    })
 }
 
 fn event(row: &Row) -> Result<FeedEvent, StoreError> {

@@ -3,6 +3,8 @@
 //! Named flows are locked in the order of their ids before anything else, and flows that are due are taken only if
 //! nobody else has them: no two turns wait for each other, and no flow is stepped by two at once.
 
+use std::borrow::Cow;
+
 use bursar_core::commit::{Commit, FlowWrite};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::{FlowReply, Key, KnownKey};
@@ -105,6 +107,19 @@ pub(super) async fn page(
     session.query(&sql, &[&after, &i64::from(limit)]).await?.iter().map(flow).collect()
 }
 
+/// Newest first, of a window of rows: `$1` is the place, `$2` the window, `$3` the limit, the rest the condition's.
+pub(super) async fn back(
+    session: &Session<'_, impl GenericClient>,
+    condition: &str,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Flow>, StoreError> {
+    let sql = format!(
+        "SELECT * FROM ({FLOWS} WHERE f.id < $1 ORDER BY f.id DESC LIMIT $2) f WHERE {condition}
+         ORDER BY id DESC LIMIT $3"
+    );
+    session.query(&sql, values).await?.iter().map(flow).collect()
+}
+
 /// Everything that is waited for, in order.
 pub(super) async fn due(
     session: &Session<'_, impl GenericClient>,
@@ -165,14 +180,14 @@ async fn save_attempts(
     session: &Session<'_, Transaction<'_>>,
     changes: &[FlowWrite],
 ) -> Result<(), StoreError> {
-    let rows: Vec<(&str, &str, Uuid)> = changes
+    let rows: Vec<(Cow<'_, str>, &str, Uuid)> = changes
         .iter()
         .flat_map(|change| {
-            let new = change.new_attempts();
-            new.map(|(channel, reference)| (channel, reference, change.after.id.uuid()))
+            let new = change.new_references();
+            new.map(|(speaker, reference)| (speaker, reference, change.after.id.uuid()))
         })
         .collect();
-    let channels: Vec<&str> = rows.iter().map(|(channel, ..)| *channel).collect();
+    let channels: Vec<&str> = rows.iter().map(|(speaker, ..)| &**speaker).collect();
     let references: Vec<&str> = rows.iter().map(|(_, reference, _)| *reference).collect();
     let flows: Vec<Uuid> = rows.iter().map(|(.., flow)| *flow).collect();
     let sql = "INSERT INTO attempts (channel, reference, flow)

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::row::{self, get, hash};
 use super::session::Session;
-use super::{control, flows};
+use super::{control, flows, registry};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, damaged, parse, time};
 
@@ -66,6 +66,7 @@ pub(super) async fn load(
         transactions: transactions(session, plan).await?,
         flows,
         control: if plan.control { Some(control::load(session).await?) } else { None },
+        registry: registry::load(session, plan).await?,
         // Last, like references: what was answered since the reads above must be known as answered.
         keys: flows::keys(session, plan).await?,
     })

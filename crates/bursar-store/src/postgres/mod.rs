@@ -6,11 +6,13 @@
 //! are read last, so that an event which somebody else has just posted is answered and not refused.
 
 pub(crate) mod accounts;
+mod browse;
 mod control;
 mod feed;
 mod flows;
 mod load;
 mod query;
+mod registry;
 mod row;
 pub(crate) mod rows;
 mod save;
@@ -68,6 +70,14 @@ impl Postgres {
     /// Connects to the books and brings the schema up to date.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         Self::open_at(parse(url)?).await
+    }
+
+    /// Reads books whose schema the process that writes has brought up to date.
+    pub async fn reader(url: &str) -> Result<Self, StoreError> {
+        let config = parse(url)?;
+        let client = connect(&config).await?;
+        let lines = row::chart_lines(&client).await?;
+        Ok(Self { config, client, statements: Statements::default(), lines })
     }
 
     pub(crate) async fn open_at(config: Config) -> Result<Self, StoreError> {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::accounts::{self, codes};
 use super::row::{get, hash};
 use super::session::Session;
-use super::{control, feed, flows, rows};
+use super::{control, feed, flows, registry, rows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, NewLines, damaged, time as to_time};
 
@@ -48,6 +48,7 @@ pub(super) async fn save(
     flows::save(session, commit).await?;
     feed::save(session, id, commit).await?;
     control::save(session, commit).await?;
+    registry::save(session, commit).await?;
     let (inserted, opened, changed, accounts, head) = join5(
         rows::insert(session, id, few),
         open_holds(session, &commit.holds),

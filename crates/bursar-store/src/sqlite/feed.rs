@@ -90,14 +90,31 @@ pub(super) fn audit(
 ) -> Result<Vec<AuditEntry>, StoreError> {
     let sql =
         "SELECT actor, action, resource, note, time FROM audit WHERE commit_id = ?1 ORDER BY n";
-    all(connection, sql, [commit_id.as_slice()], |row| {
-        Ok(AuditEntry {
-            actor: get(row, 0)?,
-            action: get(row, 1)?,
-            resource: get(row, 2)?,
-            note: get(row, 3)?,
-            time: time(get(row, 4)?)?,
-        })
+    all(connection, sql, [commit_id.as_slice()], entry)
+}
+
+/// What was told about a resource, in order.
+pub(super) fn of(
+    connection: &Connection,
+    resource: &str,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<FeedEvent>, StoreError> {
+    let sql = format!(
+        "SELECT {EVENTS} FROM events e WHERE e.resource = ?1 AND e.sequence > ?2 ORDER BY e.sequence LIMIT ?3"
+    );
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    all(connection, &sql, params![resource, after, limit], event)
+}
+
+/// `actor, action, resource, note, time`.
+pub(super) fn entry(row: &Row<'_>) -> Result<AuditEntry, StoreError> {
+    Ok(AuditEntry {
+        actor: get(row, 0)?,
+        action: get(row, 1)?,
+        resource: get(row, 2)?,
+        note: get(row, 3)?,
+        time: time(get(row, 4)?)?,
     })
 }
 

@@ -6,7 +6,7 @@ use bursar_core::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
 use bursar_core::ids::FlowId;
 use bursar_core::plan::{DueClaim, ReadPlan};
 use bursar_core::records::ReadSet;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row, ToSql, params};
 use uuid::Uuid;
 
 use super::load::{all, one};
@@ -54,6 +54,19 @@ pub(super) fn page(
     let after = after.map_or(Uuid::nil(), FlowId::uuid);
     let sql = format!("{FLOWS} WHERE id > ?1 ORDER BY id LIMIT ?2");
     all(connection, &sql, params![after.as_bytes().as_slice(), limit], flow)
+}
+
+/// Newest first, of a window of rows: `?1` is the place, `?2` the window, `?3` the limit, the rest the condition's.
+pub(super) fn back(
+    connection: &Connection,
+    condition: &str,
+    values: &[&dyn ToSql],
+) -> Result<Vec<Flow>, StoreError> {
+    let sql = format!(
+        "SELECT * FROM ({FLOWS} WHERE id < ?1 ORDER BY id DESC LIMIT ?2) WHERE {condition}
+         ORDER BY id DESC LIMIT ?3"
+    );
+    all(connection, &sql, values, flow)
 }
 
 /// Everything that is waited for, in order.
@@ -110,8 +123,8 @@ pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), Store
         save_flow(connection, change)?;
         let id = change.after.id.uuid();
         let sql = "INSERT INTO attempts (channel, reference, flow) VALUES (?1, ?2, ?3)";
-        for (channel, reference) in change.new_attempts() {
-            write(connection, sql, params![channel, reference, id.as_bytes().as_slice()])?;
+        for (speaker, reference) in change.new_references() {
+            write(connection, sql, params![speaker, reference, id.as_bytes().as_slice()])?;
         }
         let before = change.before.as_ref().and_then(Flow::due);
         let after = change.after.due();

@@ -11,7 +11,7 @@ use rusqlite::{CachedStatement, Connection, Row, Statement, params};
 use uuid::Uuid;
 
 use super::row::{self, get};
-use super::{classify, control, flows};
+use super::{classify, control, flows, registry};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, parse, time};
 
@@ -54,6 +54,9 @@ pub(super) fn load(
     }
     flows::load(connection, plan, &mut records)?;
     records.control = plan.control.then(|| control::load(connection)).transpose()?;
+    for key in &plan.registry {
+        records.registry.extend(registry::find(connection, key)?);
+    }
     Ok(records)
 }
 

@@ -1,10 +1,12 @@
 //! The books in one SQLite file: one writer, every commit synced to disk before it is answered.
 
+mod browse;
 mod control;
 mod feed;
 mod flows;
 mod load;
 mod query;
+mod registry;
 mod row;
 pub(crate) mod rows;
 pub(crate) mod save;
@@ -17,7 +19,7 @@ use bursar_core::ids::CommitId;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
 
 use crate::chart_lines::ChartLines;
 use crate::{Store, StoreError, Turn};
@@ -36,8 +38,8 @@ const LOCK: &str = "bursar.lock";
 pub struct Sqlite {
     pub(crate) connection: Connection,
     pub(crate) lines: ChartLines,
-    /// Released when the store is dropped, or when the process dies.
-    _lock: File,
+    /// Released when the store is dropped, or when the process dies. Whoever only reads has none.
+    lock: Option<File>,
 }
 
 #[derive(Debug)]
@@ -72,7 +74,17 @@ impl Sqlite {
             .run(&mut connection)
             .map_err(|error| StoreError::from_migration(&error))?;
         let lines = row::chart_lines(&connection)?;
-        Ok(Self { connection, lines, _lock: lock })
+        Ok(Self { connection, lines, lock: Some(lock) })
+    }
+
+    /// Reads the books beside the process that writes them, which has brought their schema up to date.
+    pub fn reader(directory: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_with_flags(directory.join(FILE), flags);
+        let connection = opened.map_err(|error| classify(&error))?;
+        connection.set_prepared_statement_cache_capacity(64);
+        let lines = row::chart_lines(&connection)?;
+        Ok(Self { connection, lines, lock: None })
     }
 }
 

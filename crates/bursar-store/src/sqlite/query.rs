@@ -12,7 +12,7 @@ use rusqlite::params;
 
 use super::load::{all, header, one, postings};
 use super::row::{self, get};
-use super::{Sqlite, control, feed, flows};
+use super::{Sqlite, classify, control, feed, flows};
 use crate::chart_lines::{damaged, parse, time};
 use crate::{Query, StoreError};
 
@@ -20,6 +20,7 @@ impl Query for Sqlite {
     async fn accounts(&mut self) -> Result<Vec<(Name, Account)>, StoreError> {
         let sql =
             "SELECT address, balance, currency, line FROM accounts ORDER BY address, currency";
+        self.lines = row::chart_lines(&self.connection)?;
         all(&self.connection, sql, [], |row| {
             Ok((get::<String>(row, 0)?.into(), row::account(row, 1, &self.lines)?))
         })
@@ -123,7 +124,13 @@ impl Query for Sqlite {
 
     /// Nobody else writes while this process holds the data directory.
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {
-        Ok(())
+        if self.lock.is_some() {
+            return Ok(());
+        }
+        // The first read after it decides which moment.
+        self.connection
+            .execute_batch("BEGIN; SELECT seq FROM head")
+            .map_err(|error| classify(&error))
     }
 }
 

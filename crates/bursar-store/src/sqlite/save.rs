@@ -8,7 +8,7 @@ use bursar_core::ids::CommitId;
 use bursar_core::ledger::{Hold, HoldState};
 use rusqlite::{Connection, params};
 
-use super::{classify, control, feed, flows, rows};
+use super::{classify, control, feed, flows, registry, rows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, NewLines};
 
@@ -36,6 +36,7 @@ pub(super) fn save(
     }
     flows::save(connection, commit)?;
     control::save(connection, commit)?;
+    registry::save(connection, commit)?;
     feed::save(connection, id, commit)?;
     let uuid = id.uuid();
     let values = params![seq, uuid.as_bytes().as_slice(), time.as_microsecond(), hash.as_slice()];

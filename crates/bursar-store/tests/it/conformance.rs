@@ -134,6 +134,7 @@ fn kinds(answer: &Answer) -> Vec<String> {
         Ok(Reply::Flow { is_replay: false, .. }) => vec!["flow changed".to_owned()],
         Ok(Reply::Flow { is_replay: true, .. }) => vec!["flow answered before".to_owned()],
         Ok(Reply::Noted { .. }) => vec!["noted".to_owned()],
+        Ok(Reply::Registered { .. }) => vec!["registered".to_owned()],
         Ok(Reply::Woken(woken)) => vec!["woken".to_owned(); woken.flows.len()],
         Err(rejection) => vec![format!("refused: {}", rejection.code())],
     }

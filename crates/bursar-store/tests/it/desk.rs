@@ -9,7 +9,7 @@ use bursar_core::verify::Verifier;
 use bursar_store::{Query, Store, turn};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::workload::post;
+use crate::workload::{open_merchant, post};
 
 pub(crate) const START: Timestamp = Timestamp::constant(1_794_700_800, 0);
 
@@ -46,6 +46,11 @@ impl<'r, S: Store + Query> Desk<'r, S> {
             panic!("an event is posted");
         };
         self.ask(Body::Post(event)).await.unwrap();
+    }
+
+    /// The same merchant may pay out.
+    pub(crate) async fn open_merchant(&mut self) {
+        self.ask(open_merchant("m1", 0).body).await.unwrap();
     }
 
     pub(crate) async fn wake(&mut self, lane: &str, limit: u32) -> Woken {

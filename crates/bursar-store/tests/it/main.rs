@@ -9,10 +9,12 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod browse;
 mod cluster;
 mod conformance;
 mod desk;
 mod freezes;
+mod payins;
 mod payout_steps;
 mod payouts;
 mod postgres;

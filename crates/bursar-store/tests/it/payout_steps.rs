@@ -5,16 +5,18 @@ use bursar_core::control::{Scope, Switch, Turned};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{FlowId, PayoutId, reference};
 use bursar_core::ledger::Admission;
+use bursar_core::payin::{NewPayIn, Said};
 use bursar_core::payout::{
     Answer, Beneficiary, Cancellation, Event, LANE, NewPayout, Outcome, Resolution, Ruling,
     submit_lane,
 };
+use bursar_core::registry::{Change, MerchantStatus, Registration};
 use bursar_core::request::{Body, Report, Told, Wake};
 
 /// What can be asked for.
-pub(crate) const KINDS: [&str; 14] = [
+pub(crate) const KINDS: [&str; 19] = [
     "create", "create", "create", "send", "send", "sent", "sent", "look", "asked", "told",
-    "cancel", "resolve", "freeze", "unfreeze",
+    "cancel", "resolve", "freeze", "unfreeze", "payin", "payin", "open", "close", "payee",
 ];
 
 /// A payout as soon as it is asked for: its id, and what its first attempt is known by.
@@ -41,6 +43,8 @@ pub(crate) fn body(
     let detail = || text("said so");
     match name {
         "freeze" | "unfreeze" => Body::Switch(switch(name, a, b)),
+        "payin" => Body::TakePayIn(payin(a, b, amount)),
+        "open" | "close" | "payee" => Body::Register(registration(name, a, b)),
         "send" => Body::Wake(Wake { lane: submit_lane("wallet"), limit: u32::from(a) + 1 }),
         "look" => Body::Wake(Wake { lane: text(LANE), limit: 5 }),
         "sent" => {
@@ -84,6 +88,7 @@ pub(crate) fn body(
                 evidence: detail(),
                 expected_version: u64::from(b),
                 actor: text("ops"),
+                is_approver: true,
             };
             Body::ResolvePayout { key, resolution }
         }
@@ -119,5 +124,33 @@ fn switch(name: &str, a: u8, b: u8) -> Switch {
         "freeze" => Turned::Freeze { reason: "said so".to_owned() },
         _ => Turned::Unfreeze,
     };
-    Switch { scope, actor: format!("ops{a}"), turn }
+    Switch { scope, actor: format!("ops{a}"), is_approver: b != 3, turn }
+}
+
+/// A provider with few references says this and that about them.
+fn payin(a: u8, b: u8, amount: u32) -> NewPayIn {
+    let said = Said::ALL[usize::from(a)];
+    NewPayIn {
+        key: (b == 7).then(|| Key { scope: "test".to_owned(), key: format!("payin-{a}") }),
+        merchant: format!("m{}", b % 3),
+        provider: "easy".to_owned(),
+        reference: format!("r{}", b % 4),
+        currency: "PKR".to_owned(),
+        amount: amount.to_string(),
+        said,
+        event: format!("{said:?}"),
+    }
+}
+
+fn registration(name: &str, a: u8, b: u8) -> Registration {
+    let id = format!("m{a}");
+    let change = match name {
+        "open" if b == 0 => {
+            Change::ChangeMerchant { id, name: None, status: Some(MerchantStatus::Open) }
+        }
+        "open" => Change::OpenMerchant { name: format!("Shop {}", b % 2), id },
+        "close" => Change::ChangeMerchant { id, name: None, status: Some(MerchantStatus::Closed) },
+        _ => Change::AddBeneficiary { merchant: id, details: new_payout("", "").beneficiary },
+    };
+    Registration { actor: format!("ops{b}"), change }
 }

@@ -36,7 +36,7 @@ pub(crate) fn view(answer: Answer) -> View {
     match answer.unwrap() {
         Reply::Flow { reply, .. } => match *reply {
             FlowReply::Payout(view) => view,
-            FlowReply::Reservation(view) => panic!("{view:?}"),
+            other @ (FlowReply::Reservation(_) | FlowReply::PayIn(_)) => panic!("{other:?}"),
         },
         reply => panic!("{reply:?}"),
     }
@@ -123,6 +123,8 @@ fn unknown() -> Outcome {
 
 /// The merchant has 250.00 to begin with.
 async fn lives(mut desk: Desk<'_, impl Store + Query>) {
+    assert_eq!(code(desk.ask(create("a", "10")).await), "unknown_merchant");
+    desk.open_merchant().await;
     assert_eq!(code(desk.ask(create("a", "10")).await), "missing_funds");
     desk.fund().await;
     let mut payments = Payments { desk };
@@ -207,6 +209,7 @@ async fn lost_from_sight<S: Store + Query>(payments: &mut Payments<'_, S>) {
             evidence: "the channel says so on the phone".to_owned(),
             expected_version,
             actor: "ops".to_owned(),
+            is_approver: false,
         },
     };
     assert_eq!(code(payments.desk.ask(resolve("r0", version - 1)).await), "stale_version");
@@ -294,6 +297,7 @@ fn a_flow_that_cannot_go_on_makes_way() {
     block_on(async {
         let mut desk = Desk::new(&rules, Sqlite::open(scratch.path()).unwrap(), 0);
         desk.fund().await;
+        desk.open_merchant().await;
         let payout = view(desk.ask(create("a", "10")).await);
         desk.rules = &broken;
         let lane = submit_lane("wallet");
@@ -317,6 +321,7 @@ fn what_cannot_be_paid_is_refused() {
     block_on(async {
         let mut desk = Desk::new(&rules, Memory::default(), 0);
         desk.fund().await;
+        desk.open_merchant().await;
         let with = |change: fn(&mut NewPayout)| {
             let Body::CreatePayout { key, mut payout } = create("a", "10") else {
                 panic!("it is a payout")

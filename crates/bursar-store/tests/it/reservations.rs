@@ -46,6 +46,7 @@ fn view(answer: Answer) -> View {
     match answer.unwrap() {
         Reply::Flow { reply, .. } => match *reply {
             FlowReply::Reservation(view) => view,
+            FlowReply::PayIn(view) => panic!("{view:?}"),
             FlowReply::Payout(view) => panic!("{view:?}"),
         },
         reply => panic!("{reply:?}"),

@@ -14,16 +14,18 @@ use bursar_core::ids::{FlowId, ReservationId, Seed};
 use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::pricing::Tariff;
+use bursar_core::registry::{Change, Registration};
 use bursar_core::request::{Answer, Batch, Body, Reply, Request, Wake};
 use bursar_core::reservation::{Decision, LANE, NewReservation, Verdict};
 use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
 use bursar_core::verify::End;
-use bursar_store::{Query, Store, turn};
+use bursar_store::{Browse, Query, Store, turn};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::browse::{Looked, look_around};
 use crate::payout_steps;
 
 #[derive(Debug, Clone)]
@@ -95,6 +97,7 @@ pub(crate) struct Books {
     pub(crate) of_one: Vec<(Cursor, Transaction)>,
     pub(crate) history: Vec<SavedCommit>,
     pub(crate) end: End,
+    pub(crate) looked: Looked,
 }
 
 /// The bundled rulebook, and a channel to pay through.
@@ -149,7 +152,7 @@ pub(crate) async fn concurrently<T>(
 
 /// Runs the steps in batches of these sizes, again and again.
 pub(crate) fn run(
-    store: &mut (impl Store + Query),
+    store: &mut (impl Store + Query + Browse),
     rules: &Rules,
     steps: &[Step],
     batches: &[usize],
@@ -158,6 +161,8 @@ pub(crate) fn run(
         let mut answers = Vec::new();
         let mut effects = Vec::new();
         let mut past = Past::default();
+        let merchants = ["m0", "m1"].map(|id| open_merchant(id, 1_000_000));
+        turn(store, &Batch::new(rules, &merchants)).await.unwrap();
         let mut rest = steps;
         let mut sizes = batches.iter().cycle();
         let mut admitted = 0;
@@ -193,6 +198,7 @@ pub(crate) fn run(
             of_one: of_one(store).await,
             history: store.history(0, u32::MAX).await.unwrap(),
             end: store.end().await.unwrap(),
+            looked: look_around(store).await,
         }
     })
 }
@@ -332,6 +338,17 @@ pub(crate) fn payin(writer: u32, number: u32) -> Request {
 }
 
 /// An event about one merchant: a payout of 10.00, a pay-in of 1.00, a start of 250.00.
+/// A merchant who may be paid and pay.
+pub(crate) fn open_merchant(id: &str, number: u64) -> Request {
+    let change = Change::OpenMerchant { id: id.to_owned(), name: format!("Shop {id}") };
+    let registration = Registration { actor: "ops".to_owned(), change };
+    let seed = Seed::from(number).child(["merchant", id]);
+    Request {
+        admission: Admission::new(crate::desk::START, seed),
+        body: Body::Register(registration),
+    }
+}
+
 pub(crate) fn post(rules: &Rules, name: &str, reference: &str, number: u32) -> Request {
     let amount = if name == "ADJUSTMENT_CREDIT" { "250" } else { "10" };
     let value = |variable: &str| match variable {

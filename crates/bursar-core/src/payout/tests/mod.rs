@@ -123,6 +123,7 @@ fn events() -> Vec<Event> {
             actor: "ops".to_owned(),
             evidence: text(),
             needs_two: false,
+            is_approver: true,
         })
     };
     vec![
@@ -267,7 +268,8 @@ fn a_ruling_stands_until_there_is_news() {
     let conflict = states().into_iter().find(|payout| name(&payout.state) == "STUCK Conflict");
     let ruling = Ruling::ConfirmNotPaid;
     let (actor, evidence) = ("ops".to_owned(), "looked".to_owned());
-    let ruled = Event::Decided(Decision { ruling, actor, evidence, needs_two: false });
+    let ruled =
+        Event::Decided(Decision { ruling, actor, evidence, needs_two: false, is_approver: true });
     let failed = Answer::Failed { detail: "timeout".to_owned() };
     let noise = [
         ruled,
@@ -354,7 +356,7 @@ fn two_people_decide_the_same_or_nothing_happens() {
     let stuck = states().into_iter().find(|payout| name(&payout.state) == "STUCK Ambiguous");
     let decided = |actor: &str, ruling| {
         let (actor, evidence) = (actor.to_owned(), "looked".to_owned());
-        Event::Decided(Decision { ruling, actor, evidence, needs_two: true })
+        Event::Decided(Decision { ruling, actor, evidence, needs_two: true, is_approver: true })
     };
     let first = [decided("a", Ruling::ConfirmNotPaid)];
     let (proposed, booked) = after(stuck.unwrap(), &channel, &first);

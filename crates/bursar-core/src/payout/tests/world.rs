@@ -213,7 +213,13 @@ impl World {
         }
         let decided = |ruling| {
             let (actor, evidence) = ("ops".to_owned(), "looked".to_owned());
-            Happening::Event(Event::Decided(Decision { ruling, actor, evidence, needs_two: false }))
+            Happening::Event(Event::Decided(Decision {
+                ruling,
+                actor,
+                evidence,
+                needs_two: false,
+                is_approver: true,
+            }))
         };
         rulings.into_iter().map(decided).collect()
     }

@@ -234,7 +234,8 @@ impl<'r> Desk<'r> {
             Ok(
                 Reply::Posted(Posted::New(_))
                 | Reply::Flow { is_replay: false, .. }
-                | Reply::Noted { .. },
+                | Reply::Noted { .. }
+                | Reply::Registered { .. },
             ) => {
                 count.done = count.done.saturating_add(1);
                 Expect::Done

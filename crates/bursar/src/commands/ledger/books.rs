@@ -203,11 +203,14 @@ fn next_page(page: &[SavedCommit]) -> u32 {
 fn posted(answer: Answer) -> Result<Result<Posted, Rejection>, Failure> {
     match answer {
         Ok(Reply::Posted(posted)) => Ok(Ok(posted)),
-        Ok(reply @ (Reply::Flow { .. } | Reply::Woken(_) | Reply::Noted { .. })) => {
-            Err(Failure::new(format!(
-                "an event was answered with {reply:?}. Look at the books before you post it again"
-            )))
-        }
+        Ok(
+            reply @ (Reply::Flow { .. }
+            | Reply::Woken(_)
+            | Reply::Noted { .. }
+            | Reply::Registered { .. }),
+        ) => Err(Failure::new(format!(
+            "an event was answered with {reply:?}. Look at the books before you post it again"
+        ))),
         Err(rejection) => Ok(Err(rejection)),
     }
 }

@@ -1,5 +1,7 @@
 //! The books in memory: the oracle that the other stores are compared with. Nothing outlives the process.
 
+mod browse;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::commit::{Commit, SavedCommit, chain};
@@ -12,6 +14,7 @@ use bursar_core::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::{KnownReference, ReadSet};
+use bursar_core::registry::{Record, RecordKey};
 use bursar_core::verify::End;
 
 use crate::{Query, Store, StoreError, Turn};
@@ -23,14 +26,17 @@ pub struct Memory {
     /// Where each transaction is: its commit and its place in it.
     places: BTreeMap<TransactionId, (usize, usize)>,
     holds: BTreeMap<HoldKey, Hold>,
-    flows: BTreeMap<FlowId, Flow>,
+    pub(crate) flows: BTreeMap<FlowId, Flow>,
     due: BTreeSet<(Due, FlowId)>,
     keys: BTreeMap<KeyDigest, KnownKey>,
     /// Flows by channel and reference of their attempts.
     attempts: BTreeMap<(String, String), FlowId>,
     control: Control,
-    commits: Vec<SavedCommit>,
+    pub(crate) registry: BTreeMap<RecordKey, Record>,
+    pub(crate) commits: Vec<SavedCommit>,
     commit_ids: BTreeSet<CommitId>,
+    /// In the order of the commits.
+    ids: Vec<CommitId>,
 }
 
 #[derive(Debug)]
@@ -79,6 +85,11 @@ impl Turn for MemoryTurn<'_> {
                 .collect(),
             flows: memory.planned_flows(plan),
             control: plan.control.then(|| memory.control.clone()),
+            registry: plan
+                .registry
+                .iter()
+                .filter_map(|key| memory.registry.get(key).cloned())
+                .collect(),
             keys: plan.keys.iter().filter_map(|key| memory.keys.get(key).cloned()).collect(),
         })
     }
@@ -99,8 +110,8 @@ impl Turn for MemoryTurn<'_> {
             let before = write.before.as_ref().and_then(Flow::due);
             before.map(|due| memory.due.remove(&(due, id)));
             memory.due.extend(write.after.due().map(|due| (due, id)));
-            for (channel, reference) in write.new_attempts() {
-                memory.attempts.insert((channel.to_owned(), reference.to_owned()), id);
+            for (speaker, reference) in write.new_references() {
+                memory.attempts.insert((speaker.into_owned(), reference.to_owned()), id);
             }
             memory.flows.insert(id, write.after.clone());
         }
@@ -109,6 +120,9 @@ impl Turn for MemoryTurn<'_> {
         }
         if let Some(freezes) = commit.control.as_ref().and_then(|control| control.freezes.clone()) {
             memory.control = Control { version: memory.control.version.saturating_add(1), freezes };
+        }
+        for write in &commit.records {
+            memory.registry.insert(write.after.key(), write.after.clone());
         }
         let head = memory.head();
         let saved = SavedCommit {
@@ -151,6 +165,7 @@ impl Memory {
             self.places.insert(transaction.id, (self.commits.len(), place));
         }
         self.commit_ids.insert(id);
+        self.ids.push(id);
         self.commits.push(commit);
     }
 
@@ -174,6 +189,11 @@ impl Memory {
         });
         let is_new_key = |known: &KnownKey| !self.keys.contains_key(&known.key.digest());
         let is_new = is_new && !self.commit_ids.contains(&id) && commit.keys.iter().all(is_new_key);
+        let is_current = is_current
+            && commit.records.iter().all(|write| {
+                let found = self.registry.get(&write.after.key());
+                found.map(|record| record.version) == write.before
+            });
         let version = commit.control.as_ref().map(|control| control.version);
         let is_as_read = version.is_none_or(|version| version == self.control.version);
         if is_funded && is_new && is_held && is_current && is_as_read {

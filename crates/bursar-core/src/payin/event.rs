@@ -1,0 +1,100 @@
+//! What a provider may say about a pay-in.
+
+use serde::{Deserialize, Serialize};
+
+use super::state::Terms;
+use crate::funds::{Funds, parse_money};
+use crate::idempotency::Key;
+use crate::money::Money;
+use crate::rejection::Rejection;
+use crate::rulebook::RequestHash;
+use crate::rules::Rules;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Said {
+    Pending,
+    Completed,
+    Failed,
+}
+
+impl Said {
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Completed, Self::Failed];
+}
+
+/// A provider says that a customer has paid, will pay, or has not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPayIn {
+    /// The caller's own name for the request, if there is one.
+    pub key: Option<Key>,
+    pub merchant: String,
+    pub provider: String,
+    pub reference: String,
+    pub currency: String,
+    /// A decimal, as text: what the customer paid.
+    pub amount: String,
+    pub said: Said,
+    /// The provider's own name for what it says, or the digest of it.
+    pub event: String,
+}
+
+/// What the records of attempts call a provider.
+pub(crate) fn lookup(provider: &str) -> String {
+    format!("payin:{provider}")
+}
+
+impl NewPayIn {
+    /// Checked and priced.
+    pub(crate) fn terms(&self, rules: &Rules) -> Result<Terms, Rejection> {
+        let is_good = |text: &str, most: usize| {
+            (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        if !is_good(&self.provider, 64)
+            || !is_good(&self.reference, 128)
+            || !is_good(&self.event, 128)
+        {
+            return Err(Rejection::BadReference);
+        }
+        let amount = parse_money("amount", &self.amount, &self.currency)?;
+        if amount.minor() <= 0 {
+            return Err(Rejection::NothingToPay { amount });
+        }
+        let currency = amount.currency();
+        let nothing = Money::from_minor(0, currency);
+        let (fee, vat) = match rules.payin_tariffs.get(&currency) {
+            Some(tariff) => {
+                let quote = tariff
+                    .quote(amount)
+                    .map_err(|error| Rejection::BadAmount { name: "amount".into(), error })?;
+                (quote.fee, quote.vat)
+            }
+            None => (nothing, nothing),
+        };
+        let funds = Funds {
+            merchant: self.merchant.clone(),
+            bank: rules.bank_of_provider(&self.provider).to_owned(),
+            amount,
+            fee,
+            vat,
+        };
+        Ok(Terms { funds, provider: self.provider.clone(), reference: self.reference.clone() })
+    }
+}
+
+impl Terms {
+    /// The reference of what the ledger books for it.
+    pub(crate) fn booking_reference(&self) -> String {
+        format!("{}:{}", self.provider, self.reference)
+    }
+
+    /// Over what the provider said, not over what we charge: prices may change between two words of it.
+    pub(crate) fn request_hash(&self) -> [u8; 32] {
+        let Funds { merchant, amount, .. } = &self.funds;
+        let mut hash = RequestHash::new("payin", merchant, None);
+        hash.add("provider", &self.provider);
+        hash.add("reference", &self.reference);
+        hash.add("currency", amount.currency().code());
+        hash.add("amount", &amount.minor().to_string());
+        hash.finish()
+    }
+}

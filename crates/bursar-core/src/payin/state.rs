@@ -1,0 +1,126 @@
+//! What a pay-in is: its terms, what was said about it, and where it stands.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::event::Said;
+use crate::flow::Flow;
+use crate::funds::Funds;
+use crate::ids::PayInId;
+use crate::money::Money;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PayIn {
+    pub terms: Terms,
+    pub state: State,
+    /// What the provider said, and when it was first said.
+    pub said: BTreeMap<String, Heard>,
+}
+
+/// One thing that the provider said: its name is the provider's own, or the digest of what was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Heard {
+    pub said: Said,
+    pub at: Timestamp,
+}
+
+/// What the provider says was paid, and what we charge for it; the quote is frozen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Terms {
+    /// The amount is what the customer paid, before fee and VAT.
+    pub funds: Funds,
+    pub provider: String,
+    /// What the provider knows it by.
+    pub reference: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Pending,
+    Collected,
+    /// Booked, and the provider says otherwise: nothing is taken back on a word, somebody must look.
+    Contradicted,
+    Failed,
+}
+
+impl State {
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Collected, Self::Contradicted, Self::Failed];
+
+    pub const fn status(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Collected => "COLLECTED",
+            Self::Contradicted => "CONTRADICTED",
+            Self::Failed => "FAILED",
+        }
+    }
+
+    pub const fn event(self) -> &'static str {
+        match self {
+            Self::Pending => "payin.pending",
+            Self::Collected => "payin.collected",
+            Self::Contradicted => "payin.contradicted",
+            Self::Failed => "payin.failed",
+        }
+    }
+
+    /// Whether the merchant was credited.
+    pub const fn is_booked(self) -> bool {
+        match self {
+            Self::Collected | Self::Contradicted => true,
+            Self::Pending | Self::Failed => false,
+        }
+    }
+}
+
+/// A pay-in as people see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    pub id: String,
+    pub status: String,
+    pub version: u64,
+    pub merchant_id: String,
+    pub provider: String,
+    pub reference: String,
+    pub amount: String,
+    pub net: String,
+    pub fee: String,
+    pub vat: String,
+    pub currency: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl View {
+    pub fn new(flow: &Flow, payin: &PayIn) -> Self {
+        let Terms { funds, provider, reference } = &payin.terms;
+        let Funds { merchant, amount, fee, vat, .. } = funds;
+        Self {
+            id: PayInId::from_uuid(flow.id.uuid()).to_string(),
+            status: payin.state.status().to_owned(),
+            version: flow.version,
+            merchant_id: merchant.clone(),
+            provider: provider.clone(),
+            reference: reference.clone(),
+            amount: amount.to_string(),
+            net: net(*amount, *fee, *vat).to_string(),
+            fee: fee.to_string(),
+            vat: vat.to_string(),
+            currency: amount.currency().to_string(),
+            created_at: flow.created_at,
+            updated_at: flow.updated_at,
+        }
+    }
+}
+
+/// What is left for the merchant. Terms are made only if something is.
+fn net(amount: Money, fee: Money, vat: Money) -> Money {
+    let left = amount.minor().saturating_sub(fee.minor()).saturating_sub(vat.minor());
+    Money::from_minor(left, amount.currency())
+}

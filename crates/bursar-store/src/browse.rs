@@ -1,0 +1,118 @@
+//! Looking around: pages for people and programs, newest first, a bounded amount of work for each.
+
+use std::future::Future;
+
+use bursar_core::feed::{AuditEntry, FeedEvent};
+use bursar_core::flow::Flow;
+use bursar_core::ids::{CommitId, FlowId};
+use bursar_core::ledger::Account;
+use bursar_core::numscript::Name;
+use bursar_core::registry::{Kind, Record, RecordKey};
+use jiff::Timestamp;
+
+use crate::StoreError;
+
+/// Rows that are looked at for one page of flows: a filter that few match still answers soon, with a place to go on.
+pub(crate) const WINDOW: u32 = 10_000;
+
+pub trait Browse {
+    /// The accounts at these addresses, in whichever currencies they have.
+    fn accounts_at(
+        &mut self,
+        addresses: &[Name],
+    ) -> impl Future<Output = Result<Vec<(Name, Account)>, StoreError>>;
+
+    /// Flows that match, before a place.
+    fn flows_back(
+        &mut self,
+        filter: &FlowFilter,
+        before: Option<FlowId>,
+        limit: u32,
+    ) -> impl Future<Output = Result<FlowPage, StoreError>>;
+
+    /// What was told about a resource behind a number, in order.
+    fn events_of(
+        &mut self,
+        resource: &str,
+        after: u64,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<FeedEvent>, StoreError>>;
+
+    /// What people did before a place.
+    fn audit_back(
+        &mut self,
+        before: Option<AuditPlace>,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<(AuditPlace, AuditEntry)>, StoreError>>;
+
+    fn record(
+        &mut self,
+        key: &RecordKey,
+    ) -> impl Future<Output = Result<Option<Record>, StoreError>>;
+
+    /// Records of a kind, of one merchant or of all, before an id.
+    fn records(
+        &mut self,
+        kind: Kind,
+        merchant: Option<&str>,
+        before: Option<&str>,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<Record>, StoreError>>;
+
+    /// The flows that wait for something, by kind and status.
+    fn live(&mut self) -> impl Future<Output = Result<Vec<Live>, StoreError>>;
+}
+
+/// Which flows somebody wants to see.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FlowFilter {
+    pub kind: &'static str,
+    pub status: Option<String>,
+    pub merchant: Option<String>,
+    /// Made at this time or later.
+    pub from: Option<Timestamp>,
+    /// Made before this time.
+    pub until: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FlowPage {
+    pub flows: Vec<Flow>,
+    /// Where to go on, if there may be more.
+    pub next: Option<FlowId>,
+}
+
+/// Where an entry of the audit stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AuditPlace {
+    pub commit: CommitId,
+    pub n: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Live {
+    pub kind: String,
+    pub status: String,
+    pub count: u64,
+    /// When the one that has not changed for longest last did.
+    pub oldest: Timestamp,
+}
+
+impl FlowFilter {
+    pub(crate) fn admits(&self, flow: &Flow) -> bool {
+        flow.state.kind() == self.kind
+            && self.status.as_ref().is_none_or(|status| flow.state.status() == status)
+            && self.merchant.as_ref().is_none_or(|merchant| flow.merchant == *merchant)
+            && self.from.is_none_or(|from| flow.created_at >= from)
+            && self.until.is_none_or(|until| flow.created_at < until)
+    }
+}
+
+impl FlowPage {
+    /// A page of at most `limit` flows, and the last row that was looked at, if the window was full.
+    pub(crate) fn new(flows: Vec<Flow>, limit: u32, window_end: Option<FlowId>) -> Self {
+        let is_full = u32::try_from(flows.len()).unwrap_or(u32::MAX) >= limit;
+        let last = flows.last().map(|flow| flow.id);
+        Self { next: if is_full { last } else { window_end }, flows }
+    }
+}

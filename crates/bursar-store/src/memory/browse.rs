@@ -1,0 +1,107 @@
+//! Looking around: pages, newest first.
+
+use std::collections::BTreeMap;
+
+use bursar_core::feed::{AuditEntry, FeedEvent};
+use bursar_core::flow::Flow;
+use bursar_core::ids::FlowId;
+use bursar_core::ledger::Account;
+use bursar_core::numscript::Name;
+use bursar_core::registry::{Kind, Record, RecordKey};
+
+use super::Memory;
+use crate::StoreError;
+use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, WINDOW};
+
+fn at_most(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+impl Browse for Memory {
+    async fn accounts_at(
+        &mut self,
+        addresses: &[Name],
+    ) -> Result<Vec<(Name, Account)>, StoreError> {
+        let accounts = self.accounts.iter().filter(|((address, _), _)| addresses.contains(address));
+        Ok(accounts.map(|((name, _), account)| (Name::clone(name), account.clone())).collect())
+    }
+
+    async fn flows_back(
+        &mut self,
+        filter: &FlowFilter,
+        before: Option<FlowId>,
+        limit: u32,
+    ) -> Result<FlowPage, StoreError> {
+        let flows = || {
+            let older = self.flows.values().rev();
+            older.filter(|flow| before.is_none_or(|before| flow.id < before)).take(at_most(WINDOW))
+        };
+        let found = flows().filter(|flow| filter.admits(flow)).take(at_most(limit));
+        let end = flows().nth(at_most(WINDOW).saturating_sub(1)).map(|flow| flow.id);
+        Ok(FlowPage::new(found.cloned().collect(), limit, end))
+    }
+
+    async fn events_of(
+        &mut self,
+        resource: &str,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<FeedEvent>, StoreError> {
+        let events = self.commits.iter().flat_map(|commit| &commit.events);
+        let theirs = events.filter(|event| event.resource == resource && event.sequence > after);
+        Ok(theirs.take(at_most(limit)).cloned().collect())
+    }
+
+    async fn audit_back(
+        &mut self,
+        before: Option<AuditPlace>,
+        limit: u32,
+    ) -> Result<Vec<(AuditPlace, AuditEntry)>, StoreError> {
+        let commits = self.ids.iter().zip(&self.commits);
+        let entries = commits.flat_map(|(commit, saved)| {
+            let places = (0..).map(|n| AuditPlace { commit: *commit, n });
+            places.zip(saved.audit.iter().cloned())
+        });
+        let mut entries: Vec<_> =
+            entries.filter(|(place, _)| before.is_none_or(|before| *place < before)).collect();
+        entries.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
+        entries.truncate(at_most(limit));
+        Ok(entries)
+    }
+
+    async fn record(&mut self, key: &RecordKey) -> Result<Option<Record>, StoreError> {
+        Ok(self.registry.get(key).cloned())
+    }
+
+    async fn records(
+        &mut self,
+        kind: Kind,
+        merchant: Option<&str>,
+        before: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Record>, StoreError> {
+        let records = self.registry.values().rev().filter(|record| {
+            record.content.kind() == kind
+                && merchant.is_none_or(|merchant| record.merchant() == merchant)
+                && before.is_none_or(|before| record.id.as_str() < before)
+        });
+        Ok(records.take(at_most(limit)).cloned().collect())
+    }
+
+    async fn live(&mut self) -> Result<Vec<Live>, StoreError> {
+        let mut live: BTreeMap<(&str, &str), Live> = BTreeMap::new();
+        let waits = |flow: &&Flow| flow.due().is_some();
+        for flow in self.flows.values().filter(waits) {
+            let (kind, status) = (flow.state.kind(), flow.state.status());
+            let entry = live.entry((kind, status)).or_insert_with(|| Live {
+                kind: kind.to_owned(),
+                status: status.to_owned(),
+                count: 0,
+                oldest: flow.updated_at,
+            });
+            entry.count = entry.count.saturating_add(1);
+            entry.oldest = entry.oldest.min(flow.updated_at);
+        }
+        Ok(live.into_values().collect())
+    }
+}

@@ -1,0 +1,123 @@
+//! Looking around: pages, newest first.
+
+use bursar_core::feed::{AuditEntry, FeedEvent};
+use bursar_core::ids::{CommitId, FlowId};
+use bursar_core::ledger::Account;
+use bursar_core::numscript::Name;
+use bursar_core::registry::{Kind, Record, RecordKey};
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use super::row::{self, get};
+use super::{Postgres, feed, flows, registry};
+use crate::StoreError;
+use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, WINDOW};
+use crate::chart_lines::{damaged, time};
+
+impl Browse for Postgres {
+    async fn accounts_at(
+        &mut self,
+        addresses: &[Name],
+    ) -> Result<Vec<(Name, Account)>, StoreError> {
+        self.reconnect().await?;
+        self.lines = row::chart_lines(&self.client).await?;
+        let sql = "SELECT address, balance, currency, line FROM accounts WHERE address = ANY($1)
+                   ORDER BY address COLLATE \"C\", currency COLLATE \"C\"";
+        let addresses: Vec<&str> = addresses.iter().map(|address| &**address).collect();
+        let rows = self.session().query(sql, &[&addresses]).await?;
+        let account = |row| Ok((get::<String>(row, 0)?.into(), row::account(row, 1, &self.lines)?));
+        rows.iter().map(account).collect()
+    }
+
+    async fn flows_back(
+        &mut self,
+        filter: &FlowFilter,
+        before: Option<FlowId>,
+        limit: u32,
+    ) -> Result<FlowPage, StoreError> {
+        self.reconnect().await?;
+        let before = before.map_or(Uuid::max(), FlowId::uuid);
+        let from = filter.from.map(jiff::Timestamp::as_microsecond);
+        let until = filter.until.map(jiff::Timestamp::as_microsecond);
+        let (window, rows) = (i64::from(WINDOW), i64::from(limit));
+        let values: [&(dyn ToSql + Sync); 8] = [
+            &before,
+            &window,
+            &rows,
+            &filter.kind,
+            &filter.status,
+            &filter.merchant,
+            &from,
+            &until,
+        ];
+        let condition = "kind = $4 AND ($5::text IS NULL OR status = $5) AND ($6::text IS NULL OR merchant = $6)
+             AND ($7::bigint IS NULL OR created_at >= $7) AND ($8::bigint IS NULL OR created_at < $8)";
+        let found = flows::back(&self.session(), condition, &values).await?;
+        let sql = "SELECT id FROM flows WHERE id < $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
+        let rows = self.session().query(sql, &[&before, &window.saturating_sub(1)]).await?;
+        let end = rows.first().map(|row| get(row, 0)).transpose()?.map(FlowId::from_uuid);
+        Ok(FlowPage::new(found, limit, end))
+    }
+
+    async fn events_of(
+        &mut self,
+        resource: &str,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<FeedEvent>, StoreError> {
+        self.reconnect().await?;
+        feed::of(&self.session(), resource, after, limit).await
+    }
+
+    async fn audit_back(
+        &mut self,
+        before: Option<AuditPlace>,
+        limit: u32,
+    ) -> Result<Vec<(AuditPlace, AuditEntry)>, StoreError> {
+        self.reconnect().await?;
+        let commit = before.map_or(Uuid::max(), |place| place.commit.uuid());
+        let n = i64::try_from(before.map_or(0, |place| place.n)).map_err(damaged)?;
+        let sql = "SELECT actor, action, resource, note, time, commit_id, n FROM audit
+                   WHERE (commit_id, n) < ($1, $2) ORDER BY commit_id DESC, n DESC LIMIT $3";
+        let rows = self.session().query(sql, &[&commit, &n, &i64::from(limit)]).await?;
+        let entry = |row| {
+            let place = AuditPlace {
+                commit: CommitId::from_uuid(get(row, 5)?),
+                n: u64::try_from(get::<i64>(row, 6)?).map_err(damaged)?,
+            };
+            Ok((place, feed::entry(row)?))
+        };
+        rows.iter().map(entry).collect()
+    }
+
+    async fn record(&mut self, key: &RecordKey) -> Result<Option<Record>, StoreError> {
+        self.reconnect().await?;
+        registry::find(&self.session(), key).await
+    }
+
+    async fn records(
+        &mut self,
+        kind: Kind,
+        merchant: Option<&str>,
+        before: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.reconnect().await?;
+        registry::page(&self.session(), kind, merchant, before, limit).await
+    }
+
+    async fn live(&mut self) -> Result<Vec<Live>, StoreError> {
+        self.reconnect().await?;
+        let sql = "SELECT f.kind, f.status, count(*), min(f.updated_at) FROM due d JOIN flows f ON f.id = d.flow
+                   GROUP BY f.kind, f.status ORDER BY f.kind COLLATE \"C\", f.status COLLATE \"C\"";
+        let live = |row| {
+            Ok(Live {
+                kind: get(row, 0)?,
+                status: get(row, 1)?,
+                count: u64::try_from(get::<i64>(row, 2)?).map_err(damaged)?,
+                oldest: time(get(row, 3)?)?,
+            })
+        };
+        self.session().query(sql, &[]).await?.iter().map(live).collect()
+    }
+}

@@ -1,0 +1,119 @@
+//! Merchants, beneficiaries and keys.
+
+use bursar_core::commit::Commit;
+use bursar_core::plan::ReadPlan;
+use bursar_core::registry::{Content, Kind, Record, RecordKey, RecordWrite};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{GenericClient, Row, Transaction};
+
+use super::row::get;
+use super::session::Session;
+use crate::StoreError;
+use crate::chart_lines::{damaged, time};
+
+/// The columns that `record` reads.
+const RECORDS: &str =
+    "SELECT r.kind, r.id, r.version, r.content, r.created_at, r.updated_at FROM registry r";
+
+pub(super) async fn load(
+    session: &Session<'_, impl GenericClient>,
+    plan: &ReadPlan,
+) -> Result<Vec<Record>, StoreError> {
+    if plan.registry.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (kinds, ids): (Vec<&str>, Vec<&str>) =
+        plan.registry.iter().map(|key| (key.kind.name(), key.id.as_str())).unzip();
+    let sql = format!(
+        "{RECORDS} JOIN unnest($1::text[], $2::text[]) AS k (kind, id) ON r.kind = k.kind AND r.id = k.id"
+    );
+    session.query(&sql, &[&kinds, &ids]).await?.iter().map(record).collect()
+}
+
+pub(super) async fn find(
+    session: &Session<'_, impl GenericClient>,
+    key: &RecordKey,
+) -> Result<Option<Record>, StoreError> {
+    let sql = format!("{RECORDS} WHERE r.kind = $1 AND r.id = $2");
+    session.query(&sql, &[&key.kind.name(), &key.id]).await?.first().map(record).transpose()
+}
+
+/// Newest first, behind an id.
+pub(super) async fn page(
+    session: &Session<'_, impl GenericClient>,
+    kind: Kind,
+    merchant: Option<&str>,
+    before: Option<&str>,
+    limit: u32,
+) -> Result<Vec<Record>, StoreError> {
+    let sql = format!(
+        "{RECORDS} WHERE r.kind = $1 AND ($2::text IS NULL OR r.merchant = $2)
+                     AND ($3::text IS NULL OR r.id < $3) ORDER BY r.id DESC LIMIT $4"
+    );
+    let values: [&(dyn ToSql + Sync); 4] = [&kind.name(), &merchant, &before, &i64::from(limit)];
+    session.query(&sql, &values).await?.iter().map(record).collect()
+}
+
+pub(super) async fn save(
+    session: &Session<'_, Transaction<'_>>,
+    commit: &Commit,
+) -> Result<(), StoreError> {
+    let (known, new): (Vec<&RecordWrite>, Vec<&RecordWrite>) =
+        commit.records.iter().partition(|change| change.before.is_some());
+    let Columns { kinds, ids, versions, contents, updated } = Columns::new(&new)?;
+    let merchants: Vec<&str> = new.iter().map(|change| change.after.merchant()).collect();
+    let created: Vec<i64> =
+        new.iter().map(|change| change.after.created_at.as_microsecond()).collect();
+    let sql = "INSERT INTO registry (kind, id, merchant, version, content, created_at, updated_at)
+               SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::bigint[],
+                                    $7::bigint[])";
+    let values: [&(dyn ToSql + Sync); 7] =
+        [&kinds, &ids, &merchants, &versions, &contents, &created, &updated];
+    session.write(sql, &values, new.len()).await?;
+
+    let Columns { kinds, ids, versions, contents, updated } = Columns::new(&known)?;
+    let before = known.iter().map(|change| number(change.before.unwrap_or_default()));
+    let before = before.collect::<Result<Vec<i64>, _>>()?;
+    let sql = "UPDATE registry r SET version = k.version, content = k.content, updated_at = k.updated_at
+               FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[])
+                    AS k (kind, id, version, content, updated_at, before)
+               WHERE r.kind = k.kind AND r.id = k.id AND r.version = k.before";
+    let values: [&(dyn ToSql + Sync); 6] = [&kinds, &ids, &versions, &contents, &updated, &before];
+    session.write(sql, &values, known.len()).await
+}
+
+/// What both new and changed records write.
+struct Columns<'c> {
+    kinds: Vec<&'static str>,
+    ids: Vec<&'c str>,
+    versions: Vec<i64>,
+    contents: Vec<String>,
+    updated: Vec<i64>,
+}
+
+impl<'c> Columns<'c> {
+    fn new(changes: &[&'c RecordWrite]) -> Result<Self, StoreError> {
+        let records = || changes.iter().map(|change| &change.after);
+        Ok(Self {
+            kinds: records().map(|record| record.content.kind().name()).collect(),
+            ids: records().map(|record| record.id.as_str()).collect(),
+            versions: records().map(|record| number(record.version)).collect::<Result<_, _>>()?,
+            contents: records().map(|record| record.content.encode()).collect(),
+            updated: records().map(|record| record.updated_at.as_microsecond()).collect(),
+        })
+    }
+}
+
+fn number(number: u64) -> Result<i64, StoreError> {
+    i64::try_from(number).map_err(damaged)
+}
+
+fn record(row: &Row) -> Result<Record, StoreError> {
+    Ok(Record {
+        id: get(row, 1)?,
+        version: u64::try_from(get::<i64>(row, 2)?).map_err(damaged)?,
+        content: Content::decode(get(row, 0)?, get(row, 3)?).map_err(damaged)?,
+        created_at: time(get(row, 4)?)?,
+        updated_at: time(get(row, 5)?)?,
+    })
+}

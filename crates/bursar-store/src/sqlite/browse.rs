@@ -1,0 +1,119 @@
+//! Looking around: pages, newest first.
+
+use bursar_core::feed::{AuditEntry, FeedEvent};
+use bursar_core::ids::{CommitId, FlowId};
+use bursar_core::ledger::Account;
+use bursar_core::numscript::Name;
+use bursar_core::registry::{Kind, Record, RecordKey};
+use rusqlite::params;
+use uuid::Uuid;
+
+use super::load::{all, one};
+use super::row::{self, get};
+use super::{Sqlite, feed, flows, registry};
+use crate::StoreError;
+use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, WINDOW};
+use crate::chart_lines::{damaged, time};
+
+impl Browse for Sqlite {
+    async fn accounts_at(
+        &mut self,
+        addresses: &[Name],
+    ) -> Result<Vec<(Name, Account)>, StoreError> {
+        self.lines = row::chart_lines(&self.connection)?;
+        let sql = "SELECT address, balance, currency, line FROM accounts
+                   WHERE address IN (SELECT value FROM json_each(?1)) ORDER BY address, currency";
+        let addresses: Vec<&str> = addresses.iter().map(|address| &**address).collect();
+        let addresses = serde_json::to_string(&addresses).map_err(damaged)?;
+        all(&self.connection, sql, [addresses], |row| {
+            Ok((get::<String>(row, 0)?.into(), row::account(row, 1, &self.lines)?))
+        })
+    }
+
+    async fn flows_back(
+        &mut self,
+        filter: &FlowFilter,
+        before: Option<FlowId>,
+        limit: u32,
+    ) -> Result<FlowPage, StoreError> {
+        let before = before.map_or(Uuid::max(), FlowId::uuid);
+        let from = filter.from.map(jiff::Timestamp::as_microsecond);
+        let until = filter.until.map(jiff::Timestamp::as_microsecond);
+        let found = flows::back(
+            &self.connection,
+            "kind = ?4 AND (?5 IS NULL OR status = ?5) AND (?6 IS NULL OR merchant = ?6)
+             AND (?7 IS NULL OR created_at >= ?7) AND (?8 IS NULL OR created_at < ?8)",
+            params![
+                before.as_bytes().as_slice(),
+                WINDOW,
+                limit,
+                filter.kind,
+                filter.status,
+                filter.merchant,
+                from,
+                until
+            ],
+        )?;
+        let sql = "SELECT id FROM flows WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2";
+        let values = params![before.as_bytes().as_slice(), WINDOW.saturating_sub(1)];
+        let end = one(&self.connection, sql, values, |row| {
+            Ok(FlowId::from_uuid(Uuid::from_bytes(get(row, 0)?)))
+        })?;
+        Ok(FlowPage::new(found, limit, end))
+    }
+
+    async fn events_of(
+        &mut self,
+        resource: &str,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<FeedEvent>, StoreError> {
+        feed::of(&self.connection, resource, after, limit)
+    }
+
+    async fn audit_back(
+        &mut self,
+        before: Option<AuditPlace>,
+        limit: u32,
+    ) -> Result<Vec<(AuditPlace, AuditEntry)>, StoreError> {
+        let commit = before.map_or(Uuid::max(), |place| place.commit.uuid());
+        let n = before.map_or(0, |place| place.n);
+        let sql = "SELECT actor, action, resource, note, time, commit_id, n FROM audit
+                   WHERE (commit_id, n) < (?1, ?2) ORDER BY commit_id DESC, n DESC LIMIT ?3";
+        let n = i64::try_from(n).map_err(damaged)?;
+        all(&self.connection, sql, params![commit.as_bytes().as_slice(), n, limit], |row| {
+            let place = AuditPlace {
+                commit: CommitId::from_uuid(Uuid::from_bytes(get(row, 5)?)),
+                n: u64::try_from(get::<i64>(row, 6)?).map_err(damaged)?,
+            };
+            Ok((place, feed::entry(row)?))
+        })
+    }
+
+    async fn record(&mut self, key: &RecordKey) -> Result<Option<Record>, StoreError> {
+        registry::find(&self.connection, key)
+    }
+
+    async fn records(
+        &mut self,
+        kind: Kind,
+        merchant: Option<&str>,
+        before: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Record>, StoreError> {
+        registry::page(&self.connection, kind, merchant, before, limit)
+    }
+
+    async fn live(&mut self) -> Result<Vec<Live>, StoreError> {
+        let sql = "SELECT f.kind, f.status, count(*), min(f.updated_at) FROM due d JOIN flows f ON f.id = d.flow
+                   GROUP BY f.kind, f.status ORDER BY f.kind, f.status";
+        all(&self.connection, sql, [], |row| {
+            Ok(Live {
+                kind: get(row, 0)?,
+                status: get(row, 1)?,
+                count: u64::try_from(get::<i64>(row, 2)?).map_err(damaged)?,
+                oldest: time(get(row, 3)?)?,
+            })
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! Merchants, beneficiaries and keys.
+
+use bursar_core::commit::Commit;
+use bursar_core::registry::{Content, Kind, Record, RecordKey};
+use rusqlite::{Connection, Row, params};
+
+use super::load::{all, one};
+use super::row::get;
+use super::save::write;
+use crate::StoreError;
+use crate::chart_lines::{damaged, time};
+
+/// The columns that `record` reads.
+const RECORDS: &str = "SELECT kind, id, version, content, created_at, updated_at FROM registry";
+
+pub(super) fn find(connection: &Connection, key: &RecordKey) -> Result<Option<Record>, StoreError> {
+    let sql = format!("{RECORDS} WHERE kind = ?1 AND id = ?2");
+    one(connection, &sql, params![key.kind.name(), key.id], record)
+}
+
+/// Newest first, behind an id.
+pub(super) fn page(
+    connection: &Connection,
+    kind: Kind,
+    merchant: Option<&str>,
+    before: Option<&str>,
+    limit: u32,
+) -> Result<Vec<Record>, StoreError> {
+    let sql = format!(
+        "{RECORDS} WHERE kind = ?1 AND (?2 IS NULL OR merchant = ?2) AND (?3 IS NULL OR id < ?3)
+         ORDER BY id DESC LIMIT ?4"
+    );
+    all(connection, &sql, params![kind.name(), merchant, before, limit], record)
+}
+
+pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), StoreError> {
+    for change in &commit.records {
+        let record = &change.after;
+        let number = |number: u64| i64::try_from(number).map_err(damaged);
+        let version = number(record.version)?;
+        let (kind, content) = (record.content.kind().name(), record.content.encode());
+        let updated_at = record.updated_at.as_microsecond();
+        match change.before {
+            None => {
+                let sql = "INSERT INTO registry (kind, id, merchant, version, content, created_at, updated_at)
+                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+                let created_at = record.created_at.as_microsecond();
+                let merchant = record.merchant();
+                let values =
+                    params![kind, record.id, merchant, version, content, created_at, updated_at];
+                write(connection, sql, values)?;
+            }
+            Some(before) => {
+                let sql = "UPDATE registry SET version = ?3, content = ?4, updated_at = ?5
+                           WHERE kind = ?1 AND id = ?2 AND version = ?6";
+                let values =
+                    params![kind, record.id, version, content, updated_at, number(before)?];
+                write(connection, sql, values)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn record(row: &Row<'_>) -> Result<Record, StoreError> {
+    let (kind, content): (String, String) = (get(row, 0)?, get(row, 3)?);
+    Ok(Record {
+        id: get(row, 1)?,
+        version: u64::try_from(get::<i64>(row, 2)?).map_err(damaged)?,
+        content: Content::decode(&kind, &content).map_err(damaged)?,
+        created_at: time(get(row, 4)?)?,
+        updated_at: time(get(row, 5)?)?,
+    })
+}
