@@ -147,6 +147,10 @@ pub enum Rejection {
         "{actor} and whoever decided before may not approve: nothing was changed. One of the two must be an approver"
     )]
     ApproverNeeded { actor: String },
+    #[error(
+        "metadata has at most 20 entries of 64 and 500 bytes, a trace id 128: nothing was reserved. Shorten them"
+    )]
+    BadRemarks,
     #[error("no attempt has the reference `{reference}`: nothing was changed. Check it")]
     UnknownReference { reference: String },
     #[error(
@@ -214,6 +218,7 @@ impl Rejection {
             Self::UnknownRecord { .. } => "not_found",
             Self::RecordExists { .. } => "already_exists",
             Self::BadName => "bad_name",
+            Self::BadRemarks => "bad_remarks",
             Self::BadScope => "bad_scope",
             Self::ApproverNeeded { .. } => "approver_needed",
             Self::UnknownReference { .. } => "unknown_reference",

@@ -54,6 +54,14 @@ impl Location {
         }
     }
 
+    /// For reports: beside the process that writes, if there is one.
+    pub async fn read(&self) -> Result<AnyStore, StoreError> {
+        match self {
+            Self::Directory(path) if Sqlite::is_in_use(path) => self.reader().await,
+            Self::Directory(_) | Self::Database(_) => self.open().await,
+        }
+    }
+
     /// For those who only read, beside the one who writes.
     pub async fn reader(&self) -> Result<AnyStore, StoreError> {
         match self {

@@ -12,6 +12,7 @@ mod memory;
 mod postgres;
 mod sqlite;
 mod turn;
+mod walk;
 
 use std::future::Future;
 
@@ -33,6 +34,7 @@ pub use memory::{Memory, MemoryTurn};
 pub use postgres::{Postgres, PostgresTurn};
 pub use sqlite::{Sqlite, SqliteTurn};
 pub use turn::turn;
+pub use walk::Walk;
 
 pub trait Store {
     type Turn<'s>: Turn

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use bursar_store::StoreError;
+
 /// A command that did not do what it was asked to do.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -44,6 +46,12 @@ impl fmt::Display for Failure {
             Self::Rendered(message) => f.write_str(message),
             Self::Unheard => Ok(()),
         }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::new(error.to_string())
     }
 }
 

@@ -29,8 +29,9 @@ mod step;
 mod tests;
 
 pub use event::{Answer, Decision, Event, Outcome, Ruling};
-pub use request::{Cancellation, NewPayout, Resolution, View};
+pub use request::{Cancellation, NewPayout, PendingDecision, Resolution, View};
 pub use state::{
-    Beneficiary, Case, LANE, Payout, Proposal, State, StuckReason, Terms, Wait, submit_lane,
+    Beneficiary, Case, LANE, Payout, Proposal, Remarks, State, StuckReason, Terms, Wait,
+    submit_lane,
 };
 pub use step::{Booking, Context, Effect, Step, step};

@@ -1,10 +1,12 @@
 //! What people may ask for about payouts, and how they see them.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::event::Ruling;
-use super::state::{Beneficiary, Payout, Terms};
+use super::state::{Beneficiary, Payout, Remarks, Terms};
 use crate::flow::Flow;
 use crate::funds::{Funds, parse_money};
 use crate::ids::PayoutId;
@@ -24,6 +26,7 @@ pub struct NewPayout {
     pub amount: String,
     pub beneficiary: Beneficiary,
     pub scheduled_at: Option<Timestamp>,
+    pub remarks: Remarks,
 }
 
 impl NewPayout {
@@ -43,6 +46,7 @@ impl NewPayout {
             return Err(Rejection::NothingToPay { amount });
         }
         self.beneficiary.check()?;
+        self.remarks.check()?;
         let nothing = Money::from_minor(0, currency);
         let (fee, vat) = match rules.payout_tariffs.get(&currency) {
             Some(tariff) => {
@@ -59,6 +63,7 @@ impl NewPayout {
             channel: self.channel.clone(),
             beneficiary: self.beneficiary.clone(),
             scheduled_at: self.scheduled_at.map(to_microseconds),
+            remarks: self.remarks.clone(),
         })
     }
 }
@@ -77,6 +82,11 @@ impl NewPayout {
         hash.add("name", name);
         for (field, value) in [("account", account), ("msisdn", msisdn), ("bank", bank)] {
             hash.add(field, value.as_deref().unwrap_or_default());
+        }
+        hash.add("trace_id", self.remarks.trace_id.as_deref().unwrap_or_default());
+        for (name, value) in &self.remarks.metadata {
+            hash.add("metadata", name);
+            hash.add("value", value);
         }
         Ok(hash.finish())
     }
@@ -152,8 +162,21 @@ pub struct View {
     pub reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_at: Option<Timestamp>,
+    /// What one of two has decided; a second person must decide the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_decision: Option<PendingDecision>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingDecision {
+    pub decision: Ruling,
+    pub actor: String,
 }
 
 impl View {
@@ -173,6 +196,12 @@ impl View {
             reference: payout.reference().to_owned(),
             reason: payout.reason().map(str::to_owned),
             scheduled_at: payout.terms.scheduled_at,
+            pending_decision: payout.proposal.as_ref().map(|proposal| PendingDecision {
+                decision: proposal.ruling,
+                actor: proposal.actor.clone(),
+            }),
+            metadata: payout.terms.remarks.metadata.clone(),
+            trace_id: payout.terms.remarks.trace_id.clone(),
             created_at: flow.created_at,
             updated_at: flow.updated_at,
         }

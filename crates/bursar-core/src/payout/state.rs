@@ -1,5 +1,7 @@
 //! What a payout is: its terms, its attempts, and where it stands.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +38,34 @@ pub struct Terms {
     pub channel: String,
     pub beneficiary: Beneficiary,
     pub scheduled_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Remarks::is_empty")]
+    pub remarks: Remarks,
+}
+
+/// What the merchant wants to find again; it decides nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remarks {
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+}
+
+impl Remarks {
+    pub fn is_empty(&self) -> bool {
+        self.metadata.is_empty() && self.trace_id.is_none()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Rejection> {
+        let is_short = |text: &str, most: usize| text.len() <= most && !text.contains('\0');
+        let is_good = self.metadata.len() <= 20
+            && self.metadata.iter().all(|(name, value)| {
+                !name.is_empty() && is_short(name, 64) && is_short(value, 500)
+            })
+            && self.trace_id.as_deref().is_none_or(|trace| is_short(trace, 128));
+        if is_good { Ok(()) } else { Err(Rejection::BadRemarks) }
+    }
 }
 
 /// Who gets the money, as the channel needs to know.

@@ -10,7 +10,7 @@ use bursar_core::flow::FlowState;
 use bursar_core::idempotency::Key;
 use bursar_core::ids::Seed;
 use bursar_core::ledger::Event;
-use bursar_core::payout::{Beneficiary, NewPayout, Payout};
+use bursar_core::payout::{Beneficiary, NewPayout, Payout, Remarks};
 use bursar_core::registry::{Change, Registration};
 use bursar_core::request::{Body, Reply};
 use bursar_core::rulebook::Rulebook;
@@ -84,6 +84,7 @@ fn create(number: u32) -> Body {
         amount: text("10"),
         beneficiary,
         scheduled_at: None,
+        remarks: Remarks::default(),
     };
     Body::CreatePayout { key: Key { scope: text("m1"), key: number.to_string() }, payout }
 }

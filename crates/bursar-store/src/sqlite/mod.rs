@@ -54,6 +54,12 @@ impl Sqlite {
         directory.join(FILE).exists()
     }
 
+    /// Whether a process holds the data directory now.
+    pub fn is_in_use(directory: &Path) -> bool {
+        let lock = File::open(directory.join(LOCK));
+        lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Opens the books in a data directory and brings the schema up to date. Makes both if they are not there.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
         let failed = |what: &str, error: std::io::Error| {

@@ -7,8 +7,8 @@ use bursar_core::ids::{FlowId, PayoutId, reference};
 use bursar_core::ledger::Admission;
 use bursar_core::payin::{NewPayIn, Said};
 use bursar_core::payout::{
-    Answer, Beneficiary, Cancellation, Event, LANE, NewPayout, Outcome, Resolution, Ruling,
-    submit_lane,
+    Answer, Beneficiary, Cancellation, Event, LANE, NewPayout, Outcome, Remarks, Resolution,
+    Ruling, submit_lane,
 };
 use bursar_core::registry::{Change, MerchantStatus, Registration};
 use bursar_core::request::{Body, Report, Told, Wake};
@@ -111,6 +111,7 @@ pub(crate) fn new_payout(merchant: &str, amount: &str) -> NewPayout {
         amount: text(amount),
         beneficiary,
         scheduled_at: None,
+        remarks: Remarks::default(),
     }
 }
 

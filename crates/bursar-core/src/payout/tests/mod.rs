@@ -59,6 +59,7 @@ fn payout(state: State, tries: u32) -> Payout {
                 bank: None,
             },
             scheduled_at: None,
+            remarks: Remarks::default(),
         },
         attempts: vec![attempt],
         state,

@@ -2,7 +2,7 @@
 
 mod accounts;
 mod alm;
-mod books;
+pub(crate) mod books;
 mod cash;
 mod fees;
 mod import;
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use bursar_core::journal::JournalError;
 use bursar_core::ledger::Transaction;
+use bursar_store::Location;
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
@@ -55,6 +56,16 @@ pub(crate) struct Place {
     /// PostgreSQL, as a URL or as `host=… user=… dbname=…`
     #[arg(long, value_name = "URL", env = "BURSAR_DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
+}
+
+impl Place {
+    pub(crate) fn location(&self) -> Result<Location, Failure> {
+        match (&self.data, &self.database_url) {
+            (Some(data), _) => Ok(Location::Directory(data.clone())),
+            (None, Some(url)) => Ok(Location::Database(url.clone())),
+            (None, None) => Err(Failure::new("say where the books are: --data or --database-url")),
+        }
+    }
 }
 
 /// What every report needs to know: where the books are, and how it is printed.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use bursar_core::verify::Verifier;
 use clap::Args;
 use serde::Serialize;
 
@@ -36,18 +35,7 @@ struct Answer {
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let mut books = Books::existing(&arguments.place, config)?;
-    let accounts = books.accounts()?;
-    let rulebook = books.rules.rulebook.clone();
-    let mut verifier = Verifier::new(&rulebook, &accounts);
-    books.each_commit(|commit| {
-        verifier.add(commit);
-        Ok(())
-    })?;
-    let holds = books.holds()?;
-    books.each_flow(|flow| verifier.add_flow(flow))?;
-    let due = books.due()?;
-    let end = books.end()?;
-    let report = verifier.finish(&accounts, &holds, &due, &end);
+    let report = books.verify()?;
     let count = report.difference_count;
     let answer = Answer {
         ok: count == 0,
