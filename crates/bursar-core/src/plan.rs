@@ -169,6 +169,9 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
                 // What is woken may be sent.
                 plan.control = true;
             }
+            Admitted::SetAside(lane, admission) => {
+                plan.add_claim(&Wake { lane: lane.clone(), limit: 1 }, admission.now);
+            }
             Admitted::Refused(_) => {}
         }
     }
@@ -185,6 +188,9 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
 /// taken back before.
 pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> ReadPlan {
     let mut plan = ReadPlan::default();
+    if batch.only_sets_aside() {
+        return plan;
+    }
     let reverted: BTreeSet<TransactionId> = batch.reverted().collect();
     for transaction in first.transactions.iter().filter(|found| reverted.contains(&found.id)) {
         plan.accounts.extend(touched(transaction));

@@ -60,6 +60,10 @@ pub enum Body {
     Register(Registration),
     /// Time has passed: flows may be due.
     Wake(Wake),
+    /// Waking the first due flow of this lane makes turns fail: it is not stepped, only put off.
+    SetAside {
+        lane: String,
+    },
 }
 
 /// What became of an effect.
@@ -139,6 +143,7 @@ pub(crate) enum Admitted<'r> {
     Switch(Box<Switch>, Admission),
     Register(Box<Registration>, Admission),
     Wake(Wake, Admission),
+    SetAside(String, Admission),
     Refused(Rejection),
 }
 
@@ -226,8 +231,14 @@ impl<'r> Batch<'r> {
             | Admitted::Switch(..)
             | Admitted::Register(..)
             | Admitted::Wake(..)
+            | Admitted::SetAside(..)
             | Admitted::Refused(_) => None,
         })
+    }
+
+    /// Whether nothing is stepped: then whatever makes a step fail is not even looked at.
+    pub(crate) fn only_sets_aside(&self) -> bool {
+        self.requests.iter().all(|request| matches!(request, Admitted::SetAside(..)))
     }
 }
 
@@ -310,6 +321,7 @@ impl<'r> Admitted<'r> {
                 Ok(Self::Switch(Box::new(switch.clone()), admission))
             }
             Body::Wake(wake) => Ok(Self::Wake(wake.clone(), admission)),
+            Body::SetAside { lane } => Ok(Self::SetAside(lane.clone(), admission)),
         }
     }
 
@@ -327,7 +339,8 @@ impl<'r> Admitted<'r> {
             | Self::TakePayIn(_, admission)
             | Self::Switch(_, admission)
             | Self::Register(_, admission)
-            | Self::Wake(_, admission) => Some(admission),
+            | Self::Wake(_, admission)
+            | Self::SetAside(_, admission) => Some(admission),
             Self::Refused(_) => None,
         }
     }

@@ -46,6 +46,7 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
             Admitted::Switch(switch, admission) => draft.switch(switch, admission),
             Admitted::Register(change, admission) => draft.register(change, admission),
             Admitted::Wake(wake, admission) => Ok(draft.wake(wake, admission)),
+            Admitted::SetAside(lane, admission) => Ok(draft.set_aside(lane, admission)),
             Admitted::Refused(rejection) => Err(rejection.clone()),
         })
         .collect();
@@ -241,6 +242,17 @@ impl<'r> Draft<'r> {
                     }
                 }
             }
+        }
+        Reply::Woken(woken)
+    }
+
+    /// Puts off the first due flow of the lane, so that those behind it are not kept waiting.
+    fn set_aside(&mut self, lane: &str, admission: &Admission) -> Reply {
+        let mut woken = Woken::default();
+        for id in self.due(lane, admission.now, 1) {
+            let Some(flow) = self.flows.get(&id).cloned() else { continue };
+            woken.flows.push(flow.name());
+            self.put(flow.park(admission.now), admission);
         }
         Reply::Woken(woken)
     }
