@@ -13,6 +13,7 @@
 mod cluster;
 mod hostile;
 mod payouts;
+mod request;
 #[expect(dead_code, reason = "other tests write files")]
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;

@@ -3,17 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use bursar_core::channel::{Channel, Clocks};
 use bursar_core::commit::SavedCommit;
 use bursar_core::control::{Scope, Switch, Turned};
 use bursar_core::flow::FlowState;
-use bursar_core::idempotency::Key;
 use bursar_core::ids::Seed;
-use bursar_core::ledger::Event;
-use bursar_core::payout::{Beneficiary, NewPayout, Payout, Remarks};
-use bursar_core::registry::{Change, Registration};
+use bursar_core::payout::Payout;
 use bursar_core::request::{Body, Reply};
-use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
 use bursar_core::verify::Verifier;
 use bursar_engine::{Clock, Handle, Host, Limits, Unanswered};
@@ -22,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
 use crate::hostile::Hostile;
+use crate::request::{block_on, create, fund, open_merchant, rules};
 use crate::scratch::Scratch;
 
 /// Every look at it is five seconds later: what takes an hour in life takes a moment here.
@@ -34,59 +30,6 @@ impl Clock for FastClock {
         *now += SignedDuration::from_secs(5);
         *now
     }
-}
-
-fn rules() -> Rules {
-    let channel = Channel {
-        name: "wallet".to_owned(),
-        currencies: ["PKR".parse().unwrap()].into(),
-        bank: "main".to_owned(),
-        submit_is_idempotent: false,
-        not_found_is_final: false,
-        visibility_window: SignedDuration::from_secs(30),
-        failed_is_final: true,
-        concurrency: 16,
-        clocks: Clocks::of("mobile_wallet"),
-    };
-    Rules {
-        channels: [(channel.name.clone(), channel)].into(),
-        ..Rules::from(Rulebook::bundled().unwrap())
-    }
-}
-
-fn fund() -> Body {
-    let pairs = [("merchantId", "m1"), ("currency", "PKR"), ("amount", "100000")];
-    Body::Post(Event {
-        name: "ADJUSTMENT_CREDIT".to_owned(),
-        reference: "start".to_owned(),
-        variables: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-        effective_at: None,
-    })
-}
-
-fn open_merchant() -> Body {
-    let change = Change::OpenMerchant { id: "m1".to_owned(), name: "Shop".to_owned() };
-    Body::Register(Registration { actor: "ops".to_owned(), change })
-}
-
-fn create(number: u32) -> Body {
-    let text = |text: &str| text.to_owned();
-    let beneficiary = Beneficiary {
-        name: text("A. Khan"),
-        account: None,
-        msisdn: Some(text("923001234567")),
-        bank: None,
-    };
-    let payout = NewPayout {
-        merchant: text("m1"),
-        channel: text("wallet"),
-        currency: text("PKR"),
-        amount: text("10"),
-        beneficiary,
-        scheduled_at: None,
-        remarks: Remarks::default(),
-    };
-    Body::CreatePayout { key: Key { scope: text("m1"), key: number.to_string() }, payout }
 }
 
 /// What every engine shares: the rules, the channel, and time.
@@ -128,14 +71,26 @@ impl Place {
         assert!(running.await.is_err(), "it is gone");
     }
 
-    /// An engine that is left alone for three hours: by then this channel has answered every question.
-    async fn long_life<S: Store + 'static>(&self, store: S, life: u64) -> S {
+    /// An engine that is left alone for three hours, and then until it is over: this channel answers every question
+    /// in the end, and how many hours that takes depends on how fast the database is.
+    async fn long_life<S: Store + 'static>(
+        &self,
+        store: S,
+        life: u64,
+        is_over: impl AsyncFn() -> bool,
+    ) -> S {
         let (host, handle) = self.host(store, life, Limits::default());
         let running = tokio::task::spawn_local(host.run());
         ask_for_everything(&handle).await;
         let end = self.clock.now() + SignedDuration::from_hours(3);
         while self.clock.now() < end {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        for _ in 0..2_000 {
+            if is_over().await {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         }
         handle.stop();
         running.await.unwrap()
@@ -148,6 +103,16 @@ impl Place {
             FlowState::Reservation(_) | FlowState::PayIn(_) => panic!("there are only payouts"),
         };
         flows.into_iter().map(|flow| payout(flow.state)).collect()
+    }
+
+    /// Whether all is decided that the channel can decide.
+    async fn is_over(&self, store: &mut impl Query) -> bool {
+        let books = self.channel.books();
+        let payouts = self.payouts(store).await;
+        payouts.iter().all(|payout| {
+            let is_unknown = !books.contains_key(payout.reference());
+            payout.state.is_final() || (payout.reason() == Some("ambiguous") && is_unknown)
+        })
     }
 
     /// The channel's books against ours.
@@ -190,16 +155,6 @@ impl Place {
     }
 }
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, future)
-}
-
 /// Asks again until it is answered: a caller who does not know whether it was done uses the same key.
 async fn insist(handle: &Handle, body: Body) {
     match handle.ask(body).await {
@@ -215,10 +170,10 @@ const PAYOUTS: u32 = 150;
 
 /// All of it, from the beginning: whoever was not answered asks again under the same key.
 async fn ask_for_everything(handle: &Handle) {
-    insist(handle, open_merchant()).await;
-    insist(handle, fund()).await;
+    insist(handle, open_merchant("m1")).await;
+    insist(handle, fund("m1")).await;
     for number in 0..PAYOUTS {
-        insist(handle, create(number)).await;
+        insist(handle, create("m1", number)).await;
     }
 }
 
@@ -248,7 +203,8 @@ fn an_engine_that_is_stopped_dead_loses_and_doubles_nothing() {
         for life in 1..=12 {
             place.short_life(Sqlite::open(scratch.path()).unwrap(), life).await;
         }
-        let mut store = place.long_life(Sqlite::open(scratch.path()).unwrap(), 99).await;
+        let mut store =
+            place.long_life(Sqlite::open(scratch.path()).unwrap(), 99, async || true).await;
         assert_over(&place, &mut store).await;
     });
 }
@@ -267,7 +223,9 @@ fn two_engines_on_one_database_lose_and_double_nothing() {
             );
         }
         let (one, other) = (open().await, open().await);
-        let (mut store, _) = tokio::join!(place.long_life(one, 98), place.long_life(other, 99));
+        let is_over = async || place.is_over(&mut open().await).await;
+        let (mut store, _) =
+            tokio::join!(place.long_life(one, 98, is_over), place.long_life(other, 99, is_over));
         assert_over(&place, &mut store).await;
     });
 }
@@ -281,8 +239,8 @@ fn after_a_freeze_nothing_is_sent() {
         let (one, handle) = place.host(open().await, 1, Limits::default());
         let (other, other_handle) = place.host(open().await, 2, Limits::default());
         let running = [one, other].map(|host| tokio::task::spawn_local(host.run()));
-        insist(&handle, open_merchant()).await;
-        insist(&handle, fund()).await;
+        insist(&handle, open_merchant("m1")).await;
+        insist(&handle, fund("m1")).await;
         let frozen = async {
             for number in 0..PAYOUTS {
                 if number == 60 {
@@ -295,7 +253,8 @@ fn after_a_freeze_nothing_is_sent() {
                     };
                     insist(&other_handle, Body::Switch(switch)).await;
                 }
-                insist(if number % 2 == 0 { &handle } else { &other_handle }, create(number)).await;
+                insist(if number % 2 == 0 { &handle } else { &other_handle }, create("m1", number))
+                    .await;
             }
         };
         frozen.await;
@@ -329,16 +288,16 @@ fn a_full_inbox_turns_away_and_a_stopping_engine_takes_nothing() {
         let store = Sqlite::open(scratch.path()).unwrap();
         let (host, handle) = place.host(store, 1, Limits { inbox_max: 1, ..Limits::default() });
         // Nobody takes anything out yet.
-        let first = handle.ask(fund());
+        let first = handle.ask(fund("m1"));
         let mut first = Box::pin(first);
         let waker = std::task::Waker::noop();
         let mut context = std::task::Context::from_waker(waker);
         assert!(first.as_mut().poll(&mut context).is_pending());
-        assert_eq!(handle.ask(create(1)).await.unwrap_err(), Unanswered::Busy);
+        assert_eq!(handle.ask(create("m1", 1)).await.unwrap_err(), Unanswered::Busy);
         let running = tokio::task::spawn_local(host.run());
         assert!(matches!(first.await, Ok(Ok(Reply::Posted(_)))));
         handle.stop();
         running.await.unwrap();
-        assert_eq!(handle.ask(create(1)).await.unwrap_err(), Unanswered::Stopping);
+        assert_eq!(handle.ask(create("m1", 1)).await.unwrap_err(), Unanswered::Stopping);
     });
 }
