@@ -2,10 +2,18 @@
 //! decided is done once it is saved; the outcome comes back to the inbox.
 //!
 //! `engine` is the loop as a value: inputs in, outputs out, no clock, no waiting. `host` is the thin shell that gives it
-//! a store, a clock and channels.
+//! a store, a clock and channels; `handle` is what everybody else holds.
 
+mod channels;
+mod clock;
 mod engine;
+mod handle;
 mod host;
+mod stats;
 
-pub use engine::{Engine, Input, Limits, Output, Returned, Ticket, Unanswered};
-pub use host::{Channels, Clock, Handle, Host, SystemClock};
+pub use channels::Channels;
+pub use clock::{Clock, SystemClock, TestClock};
+pub use engine::{Cause, Engine, Failed, Input, Limits, Output, Returned, Ticket, Unanswered};
+pub use handle::{Handle, NotAdvanced};
+pub use host::Host;
+pub use stats::{Alert, ChannelStats, Stats};

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use bursar_core::effect::{Call, Effect};
 use bursar_core::payout::{Answer, Event, Outcome};
 use bursar_engine::Channels;
+use tokio::time::Instant;
 
 /// What the channel really did, by reference.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,7 +87,11 @@ impl Hostile {
 }
 
 impl Channels for Hostile {
-    fn run(&self, effect: Effect) -> Pin<Box<dyn Future<Output = Event> + Send>> {
+    fn run(
+        &self,
+        effect: Effect,
+        _deadline: Instant,
+    ) -> Pin<Box<dyn Future<Output = Event> + Send>> {
         let channel = self.clone();
         Box::pin(async move {
             // Somebody may be stopped here, before or after the money has left.

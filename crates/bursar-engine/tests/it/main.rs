@@ -11,9 +11,13 @@
 #[expect(dead_code, reason = "other tests crash their server and make databases")]
 #[path = "../../../bursar-store/tests/it/cluster.rs"]
 mod cluster;
+mod failing;
 mod hostile;
+mod leases;
 mod payouts;
+mod poison;
 mod request;
 #[expect(dead_code, reason = "other tests write files")]
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;
+mod watching;

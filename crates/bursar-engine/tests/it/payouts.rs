@@ -162,7 +162,7 @@ async fn insist(handle: &Handle, body: Body) {
             answer.unwrap();
         }
         Err(Unanswered::NotSaved(_) | Unanswered::Stopping) => {}
-        Err(Unanswered::Busy) => panic!("the inbox is large enough"),
+        Err(error @ (Unanswered::Busy | Unanswered::Failed)) => panic!("{error}"),
     }
 }
 

@@ -10,7 +10,7 @@ use bursar_core::registry::{Change, Registration};
 use bursar_core::request::Body;
 use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 pub(crate) fn rules() -> Rules {
     let channel = Channel {
@@ -46,6 +46,10 @@ pub(crate) fn open_merchant(merchant: &str) -> Body {
 }
 
 pub(crate) fn create(merchant: &str, number: u32) -> Body {
+    create_for(merchant, number, None)
+}
+
+pub(crate) fn create_for(merchant: &str, number: u32, scheduled_at: Option<Timestamp>) -> Body {
     let text = |text: &str| text.to_owned();
     let beneficiary = Beneficiary {
         name: text("A. Khan"),
@@ -59,7 +63,7 @@ pub(crate) fn create(merchant: &str, number: u32) -> Body {
         currency: text("PKR"),
         amount: text("10"),
         beneficiary,
-        scheduled_at: None,
+        scheduled_at,
         remarks: Remarks::default(),
     };
     Body::CreatePayout { key: Key { scope: text(merchant), key: number.to_string() }, payout }

@@ -1,87 +1,70 @@
 //! The shell around the engine: a store, a clock, channels, and people who wait for answers.
 
+#[cfg(test)]
+mod tests;
+mod walk;
+
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bursar_core::effect::{Call, Effect};
+use bursar_core::effect::Effect;
 use bursar_core::ids::Seed;
-use bursar_core::payout::{self, Event, Outcome};
 use bursar_core::request::{Answer, Batch, Body, Request};
 use bursar_core::rules::Rules;
-use bursar_store::{Store, turn};
+use bursar_store::{Store, StoreError, turn};
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::runtime;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
-use crate::engine::{Engine, Input, Limits, Output, Returned, Ticket, Unanswered};
-
-/// The outside world: does what an effect says, once, and says what became of it.
-///
-/// Whoever implements it checks the lease immediately before the first byte, and never sends after it.
-pub trait Channels: Send + Sync + 'static {
-    fn run(&self, effect: Effect) -> Pin<Box<dyn Future<Output = Event> + Send>>;
-}
-
-pub trait Clock: Send + Sync + 'static {
-    fn now(&self) -> Timestamp;
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::now()
-    }
-}
-
-type Waiting = oneshot::Sender<Result<Answer, Unanswered>>;
-
-/// For whoever wants something done.
-#[derive(Debug, Clone)]
-pub struct Handle {
-    requests: mpsc::Sender<(Body, Waiting)>,
-    stop: watch::Sender<bool>,
-}
-
-impl Handle {
-    /// Answers once it is saved. A full inbox turns away at once.
-    pub async fn ask(&self, body: Body) -> Result<Answer, Unanswered> {
-        let (sender, receiver) = oneshot::channel();
-        self.requests.try_send((body, sender)).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => Unanswered::Busy,
-            mpsc::error::TrySendError::Closed(_) => Unanswered::Stopping,
-        })?;
-        // Dropped without an answer only if the host is gone; then nobody knows.
-        let lost = || {
-            Unanswered::NotSaved(
-                "the engine stopped before it answered: whether it was saved is not known. Ask again with the same key"
-                    .to_owned(),
-            )
-        };
-        receiver.await.unwrap_or_else(|_| Err(lost()))
-    }
-
-    /// Takes nothing new, and comes to rest once everything in flight is back and saved.
-    pub fn stop(&self) {
-        self.stop.send_replace(true);
-    }
-}
+use crate::channels::{Channels, lost};
+use crate::clock::Clock;
+use crate::engine::{Cause, Engine, Failed, Input, Limits, Output, Returned, Ticket, Unanswered};
+use crate::handle::{Advance, Handle, Waiting};
+use crate::stats::Stats;
+use walk::Walk;
 
 pub struct Host<S> {
     store: S,
     rules: Arc<Rules>,
     channels: Arc<dyn Channels>,
+    /// Where effects run, if not beside the turns.
+    effects_on: Option<runtime::Handle>,
     clock: Arc<dyn Clock>,
     engine: Engine,
     requests: mpsc::Receiver<(Body, Waiting)>,
+    advances: mpsc::Receiver<Advance>,
     stop: watch::Receiver<bool>,
+    stats: watch::Sender<Stats>,
     waiting: BTreeMap<Ticket, Waiting>,
     tickets: u64,
     effects: JoinSet<Returned>,
+    walk: Option<Walk>,
+}
+
+/// One moment on two clocks: the one that people set, and the one that nobody can.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    instant: Instant,
+    time: Timestamp,
+}
+
+impl Moment {
+    /// The instant is read first, so that whatever comes between shortens a lease.
+    fn now(clock: &dyn Clock) -> Self {
+        let instant = Instant::now();
+        Self { instant, time: clock.now() }
+    }
+
+    /// The instant of a time that was reckoned from this moment.
+    fn instant_of(self, time: Timestamp) -> Instant {
+        let after = Duration::try_from(time.duration_since(self.time)).unwrap_or_default();
+        self.instant.checked_add(after).unwrap_or(self.instant)
+    }
 }
 
 impl<S> std::fmt::Debug for Host<S> {
@@ -104,21 +87,33 @@ impl<S: Store> Host<S> {
         (limits, seed): (Limits, Seed),
     ) -> (Self, Handle) {
         let (requests, receiver) = mpsc::channel(limits.inbox_max.max(1));
+        let (advances, walks) = mpsc::channel(1);
         let (stop, stopped) = watch::channel(false);
         let engine = Engine::new(&rules, limits, seed);
+        let (stats, watched) = watch::channel(engine.stats());
         let host = Self {
             store,
             rules,
             channels,
+            effects_on: None,
             clock,
             engine,
             requests: receiver,
+            advances: walks,
             stop: stopped,
+            stats,
             waiting: BTreeMap::new(),
             tickets: 0,
             effects: JoinSet::new(),
+            walk: None,
         };
-        (host, Handle { requests, stop })
+        (host, Handle { requests, advances, stop, stats: watched })
+    }
+
+    /// Effects run on another runtime, so that turns can have a thread of their own.
+    #[must_use]
+    pub fn with_effects_on(self, runtime: runtime::Handle) -> Self {
+        Self { effects_on: Some(runtime), ..self }
     }
 
     /// Runs until it is stopped and at rest. Returns the store.
@@ -126,10 +121,14 @@ impl<S: Store> Host<S> {
         loop {
             let is_stopping = *self.stop.borrow();
             if is_stopping {
+                // Whoever waits for a later time is told by this being dropped.
+                self.walk = None;
                 self.drive(Input::Stop).await;
                 if self.engine.is_idle() {
                     return self.store;
                 }
+            } else {
+                self.walk().await;
             }
             // Everything that is ready now becomes one turn.
             if self.engine.is_eager() {
@@ -176,50 +175,79 @@ impl<S: Store> Host<S> {
             Happened::Returned(returned) => Input::Returned(returned),
         };
         for output in self.engine.enqueue(input) {
-            self.carry_out(output);
+            match output {
+                Output::Answer(ticket, answer) => self.answer(ticket, answer),
+                // Only turns make effects, and only `drive` runs turns.
+                Output::Do(_) | Output::Turn(_) => {}
+            }
         }
     }
 
     /// Lets the engine go on: at most one turn, so that whatever has happened meanwhile is part of the next.
     async fn drive(&mut self, input: Input) {
-        for output in self.engine.poll(self.clock.now(), input) {
+        let moment = Moment::now(&*self.clock);
+        for output in self.engine.poll(moment.time, input) {
             match output {
                 Output::Turn(requests) => {
-                    let saved = self.turn(&requests).await;
-                    for output in self.engine.enqueue(saved) {
-                        self.carry_out(output);
+                    let ended = self.turn(requests).await;
+                    for output in self.engine.enqueue(ended) {
+                        self.carry_out(output, moment);
                     }
                 }
-                output @ (Output::Do(_) | Output::Answer(..)) => self.carry_out(output),
+                output @ (Output::Do(_) | Output::Answer(..)) => self.carry_out(output, moment),
             }
         }
+        self.stats.send_replace(self.engine.stats());
     }
 
-    fn carry_out(&mut self, output: Output) {
+    /// What follows from a turn that was admitted at this moment.
+    fn carry_out(&mut self, output: Output, admitted: Moment) {
         match output {
-            Output::Do(effect) => self.start(effect),
+            Output::Do(effect) => {
+                let deadline = admitted.instant_of(effect.lease_until);
+                self.start(effect, deadline);
+            }
             Output::Answer(ticket, answer) => self.answer(ticket, answer),
             // Only `poll` makes turns, and `drive` runs them.
             Output::Turn(_) => {}
         }
     }
 
-    async fn turn(&mut self, requests: &[Request]) -> Input {
+    /// A turn that panics was not saved: what it had begun is rolled back when it is dropped.
+    async fn turn(&mut self, requests: Vec<Request>) -> Input {
         let rules = Arc::clone(&self.rules);
-        match turn(&mut self.store, &Batch::new(&rules, requests)).await {
-            Ok(commit) => Input::Saved(Box::new(commit)),
-            Err(error) => {
+        let store = &mut self.store;
+        let turn = async { turn(store, &Batch::new(&rules, &requests)).await };
+        let cause = match AssertUnwindSafe(turn).catch_unwind().await {
+            Ok(Ok(commit)) => return Input::Saved(Box::new(commit)),
+            Ok(Err(StoreError::Conflict)) => Cause::Conflict,
+            Ok(Err(error)) => {
                 tokio::time::sleep(REST).await;
-                Input::NotSaved(error)
+                return Input::NotSaved(error);
             }
-        }
+            Err(_) => Cause::Panicked,
+        };
+        Input::Failed(Failed { requests, cause })
     }
 
-    /// Runs an effect beside everything else. A channel that panics has said nothing.
-    fn start(&mut self, effect: Effect) {
-        let running = tokio::spawn(self.channels.run(effect.clone()));
+    /// Runs an effect beside everything else. A channel that panics, or says nothing while the lease lasts, has said
+    /// nothing.
+    fn start(&mut self, effect: Effect, deadline: Instant) {
+        let (channels, running) = (Arc::clone(&self.channels), effect.clone());
+        let running = async move { channels.run(running, deadline).await };
+        let mut running = match &self.effects_on {
+            Some(runtime) => runtime.spawn(running),
+            None => tokio::spawn(running),
+        };
         self.effects.spawn(async move {
-            let event = running.await.unwrap_or_else(|_| lost(&effect));
+            let event = match tokio::time::timeout_at(deadline, &mut running).await {
+                Ok(Ok(event)) => event,
+                Ok(Err(_)) => lost(&effect, "the connector failed"),
+                Err(_) => {
+                    running.abort();
+                    lost(&effect, "no answer while the lease lasted")
+                }
+            };
             Returned { effect, event }
         });
     }
@@ -228,20 +256,6 @@ impl<S: Store> Host<S> {
         if let Some(waiting) = self.waiting.remove(&ticket) {
             // Whoever asked may have gone; what was saved stays saved.
             drop(waiting.send(answer));
-        }
-    }
-}
-
-/// Nobody knows what became of it.
-fn lost(effect: &Effect) -> Event {
-    let detail = "the connector failed".to_owned();
-    let Effect { attempt, lease_until, .. } = *effect;
-    match effect.call {
-        Call::Submit { r#try, .. } => {
-            Event::Submitted { attempt, r#try, outcome: Outcome::Unknown { detail } }
-        }
-        Call::Query => {
-            Event::Queried { attempt, lease_until, answer: payout::Answer::Failed { detail } }
         }
     }
 }

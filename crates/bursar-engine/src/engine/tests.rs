@@ -1,0 +1,145 @@
+//! Turns that fail, by hand: how often they run, and who is told.
+
+use bursar_core::apply::apply;
+use bursar_core::channel::{Channel, Clocks};
+use bursar_core::commit::Commit;
+use bursar_core::ids::Seed;
+use bursar_core::ledger::Event;
+use bursar_core::records::ReadSet;
+use bursar_core::request::{Batch, Body, Reply, Request, Woken};
+use bursar_core::rulebook::Rulebook;
+use bursar_core::rules::Rules;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Cause, Engine, Failed, Input, Limits, Output, Ticket, Unanswered};
+
+fn engine() -> Engine {
+    let channel = Channel {
+        name: "wallet".to_owned(),
+        currencies: ["PKR".parse().unwrap()].into(),
+        bank: "main".to_owned(),
+        submit_is_idempotent: false,
+        not_found_is_final: false,
+        visibility_window: SignedDuration::from_secs(30),
+        failed_is_final: true,
+        concurrency: 16,
+        clocks: Clocks::of("mobile_wallet"),
+    };
+    let rules = Rules {
+        channels: [(channel.name.clone(), channel)].into(),
+        ..Rules::from(Rulebook::bundled().unwrap())
+    };
+    Engine::new(&rules, Limits::default(), Seed::from(1))
+}
+
+fn post(reference: u64) -> Body {
+    Body::Post(Event {
+        name: "ADJUSTMENT_CREDIT".to_owned(),
+        reference: reference.to_string(),
+        variables: std::collections::BTreeMap::new(),
+        effective_at: None,
+    })
+}
+
+fn start() -> Timestamp {
+    Timestamp::from_second(1_794_700_800).unwrap()
+}
+
+/// What is saved if nothing was asked.
+fn nothing() -> Commit {
+    let rules = Rules::from(Rulebook::bundled().unwrap());
+    apply(&Batch::new(&rules, &[]), ReadSet::default())
+}
+
+/// What a world says that fails whenever one of these is in a turn, and wakes nobody otherwise.
+fn end(requests: Vec<Request>, is_poison: impl Fn(&Body) -> bool) -> Input {
+    if requests.iter().any(|request| is_poison(&request.body)) {
+        return Input::Failed(Failed { requests, cause: Cause::Panicked });
+    }
+    let answers = requests.iter().map(|_| Ok(Reply::Woken(Woken::default()))).collect();
+    Input::Saved(Box::new(Commit { answers, ..nothing() }))
+}
+
+/// Runs turns until there is nothing more to do; says how many, and what came of it.
+fn settle(
+    engine: &mut Engine,
+    now: Timestamp,
+    is_poison: impl Fn(&Body) -> bool,
+) -> (Vec<Vec<Request>>, Vec<(Ticket, bool)>) {
+    let (mut turns, mut answers) = (Vec::new(), Vec::new());
+    let mut input = Input::TimePassed;
+    for _ in 0..10_000 {
+        let mut next = None;
+        for output in engine.poll(now, input) {
+            match output {
+                Output::Turn(requests) => {
+                    turns.push(requests.clone());
+                    next = Some(end(requests, &is_poison));
+                }
+                Output::Answer(ticket, answer) => {
+                    let failed = answer.err();
+                    assert!(failed.as_ref().is_none_or(|error| *error == Unanswered::Failed));
+                    answers.push((ticket, failed.is_none()));
+                }
+                Output::Do(effect) => panic!("nothing is done: {effect:?}"),
+            }
+        }
+        let Some(ended) = next else { return (turns, answers) };
+        input = ended;
+    }
+    panic!("it never comes to rest");
+}
+
+#[test]
+fn one_among_a_thousand_is_found_by_halving() {
+    let mut engine = engine();
+    for number in 0..1_000 {
+        engine.enqueue(Input::Asked { ticket: Ticket(number), body: post(number) });
+    }
+    let is_poison = |body: &Body| matches!(body, Body::Post(event) if event.reference == "617");
+    let (turns, answers) = settle(&mut engine, start(), is_poison);
+    assert!(turns.len() <= 25, "{} turns", turns.len());
+    assert_eq!(answers.len(), 1_000);
+    assert!(answers.iter().all(|(ticket, is_good)| *is_good == (*ticket != Ticket(617))));
+    // In the order in which they were asked.
+    assert!(answers.is_sorted());
+    assert!(engine.is_idle() && !engine.is_eager());
+}
+
+#[test]
+fn a_lane_that_nothing_helps_rests_for_a_minute() {
+    let mut engine = engine();
+    let is_poison = |body: &Body| {
+        let wakes = matches!(body, Body::Wake(wake) if wake.lane == "payout");
+        wakes || matches!(body, Body::SetAside { lane } if lane == "payout")
+    };
+    let (turns, _) = settle(&mut engine, start(), is_poison);
+    let set_aside = |turns: &[Vec<Request>]| {
+        let mut requests = turns.iter().flatten();
+        requests.any(|request| matches!(request.body, Body::SetAside { .. }))
+    };
+    assert!(set_aside(&turns));
+    assert_eq!(engine.stats().alerts, 1);
+    // Half a minute later the other lanes are looked into, and that one is not.
+    let later = start() + SignedDuration::from_secs(30);
+    let (turns, _) = settle(&mut engine, later, is_poison);
+    assert_eq!(turns.len(), 1);
+    assert_eq!(turns[0].len(), 2, "reservations and what is to be sent");
+    let later = start() + SignedDuration::from_secs(61);
+    let (turns, _) = settle(&mut engine, later, is_poison);
+    assert!(set_aside(&turns), "tried again");
+    // And once it goes well, it is a lane like any other.
+    let later = start() + SignedDuration::from_secs(130);
+    let (_, answers) = settle(&mut engine, later, |_| false);
+    assert_eq!(answers, Vec::new());
+    let (turns, _) = settle(&mut engine, later + SignedDuration::from_secs(1), |_| false);
+    assert_eq!((turns.len(), turns[0].len()), (1, 3));
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_keep_flows_waiting() {
+    let mut engine = engine();
+    settle(&mut engine, start(), |_| false);
+    let (turns, _) = settle(&mut engine, start() - SignedDuration::from_hours(1), |_| false);
+    assert_eq!(turns.len(), 1);
+}
