@@ -213,21 +213,36 @@ impl<S: Store> Host<S> {
         }
     }
 
-    /// A turn that panics was not saved: what it had begun is rolled back when it is dropped.
     async fn turn(&mut self, requests: Vec<Request>) -> Input {
         let rules = Arc::clone(&self.rules);
         let store = &mut self.store;
         let turn = async { turn(store, &Batch::new(&rules, &requests)).await };
-        let cause = match AssertUnwindSafe(turn).catch_unwind().await {
+        let error = match AssertUnwindSafe(turn).catch_unwind().await {
             Ok(Ok(commit)) => return Input::Saved(Box::new(commit)),
-            Ok(Err(StoreError::Conflict)) => Cause::Conflict,
-            Ok(Err(error)) => {
-                tokio::time::sleep(REST).await;
-                return Input::NotSaved(error);
+            Ok(Err(StoreError::Conflict)) => {
+                return Input::Failed(Failed { requests, cause: Cause::Conflict });
             }
-            Err(_) => Cause::Panicked,
+            Ok(Err(error)) => error,
+            Err(_) => match self.was_saved(&requests).await {
+                Ok(false) => return Input::Failed(Failed { requests, cause: Cause::Panicked }),
+                Ok(true) => StoreError::Unknown("the turn failed behind its commit".to_owned()),
+                Err(error) => StoreError::Unknown(format!("the turn failed; {error}")),
+            },
         };
-        Input::Failed(Failed { requests, cause })
+        tokio::time::sleep(REST).await;
+        Input::NotSaved(error)
+    }
+
+    /// What a turn that panicked had begun is rolled back, unless the panic came behind the commit: nobody is told that
+    /// nothing was done before the books were asked.
+    async fn was_saved(&mut self, requests: &[Request]) -> Result<bool, StoreError> {
+        let rules = Arc::clone(&self.rules);
+        let id = AssertUnwindSafe(async { Batch::new(&rules, requests).commit_id(0) });
+        match id.catch_unwind().await {
+            Ok(Some(id)) => self.store.has_commit(id).await,
+            // It failed before there was anything to save.
+            Ok(None) | Err(_) => Ok(false),
+        }
     }
 
     /// Runs an effect beside everything else. A channel that panics, or says nothing while the lease lasts, has said

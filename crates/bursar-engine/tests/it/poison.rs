@@ -26,6 +26,8 @@ pub(crate) enum Fails {
     Saving,
     /// The same, and other writers seem to have been faster every time.
     Conflicting,
+    /// Whatever saves a step of one of the merchant's flows panics once it is saved.
+    BehindTheCommit,
     /// Even what only sets a flow aside panics.
     Everything,
 }
@@ -80,6 +82,10 @@ impl<T: Turn> Turn for PoisonTurn<T> {
         match self.fails.filter(|_| fails) {
             Some(Fails::Saving | Fails::Everything) => panic!("this save is poisoned"),
             Some(Fails::Conflicting) => Err(StoreError::Conflict),
+            Some(Fails::BehindTheCommit) => {
+                self.turn.save(id, commit).await?;
+                panic!("this save is poisoned behind the commit")
+            }
             Some(Fails::Loading) | None => self.turn.save(id, commit).await,
         }
     }
