@@ -1,0 +1,84 @@
+//! The channels that are configured, by name.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bursar_core::effect::{Call, Effect};
+use bursar_core::payout::{Answer, Event, Outcome};
+use tokio::time::Instant;
+
+use crate::http::HttpChannel;
+
+/// A way to a channel.
+#[derive(Debug)]
+pub enum Connection {
+    Http(HttpChannel),
+}
+
+#[derive(Debug, Clone)]
+pub struct Connections(BTreeMap<String, Arc<Connection>>);
+
+impl Connections {
+    pub fn new(connections: impl IntoIterator<Item = (String, Connection)>) -> Self {
+        let shared = connections.into_iter().map(|(name, connection)| (name, Arc::new(connection)));
+        Self(shared.collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Connection> {
+        self.0.get(name).map(AsRef::as_ref)
+    }
+
+    /// Does what an effect says, once, and says what became of it. Not a byte is sent from `deadline` on: that is the
+    /// end of the lease on the clock that never jumps.
+    pub fn run(
+        &self,
+        effect: Effect,
+        deadline: Instant,
+    ) -> Pin<Box<dyn Future<Output = Event> + Send>> {
+        let connection = self.0.get(&effect.channel).cloned();
+        Box::pin(async move {
+            let Effect { channel, attempt, reference, lease_until, call, .. } = effect;
+            let missing = || format!("there is no connection to a channel named {channel:?}");
+            match (call, connection) {
+                (Call::Submit { r#try, amount, beneficiary }, Some(connection)) => {
+                    let sent = connection.submit(&reference, amount, &beneficiary, deadline);
+                    Event::Submitted { attempt, r#try, outcome: sent.await }
+                }
+                (Call::Submit { r#try, .. }, None) => {
+                    let outcome = Outcome::NotSent { detail: missing() };
+                    Event::Submitted { attempt, r#try, outcome }
+                }
+                (Call::Query, Some(connection)) => {
+                    let answer = connection.query(&reference, deadline).await;
+                    Event::Queried { attempt, lease_until, answer }
+                }
+                (Call::Query, None) => {
+                    let answer = Answer::Failed { detail: missing() };
+                    Event::Queried { attempt, lease_until, answer }
+                }
+            }
+        })
+    }
+}
+
+impl Connection {
+    async fn submit(
+        &self,
+        reference: &str,
+        amount: bursar_core::money::Money,
+        beneficiary: &bursar_core::payout::Beneficiary,
+        lease: Instant,
+    ) -> Outcome {
+        match self {
+            Self::Http(channel) => channel.submit(reference, amount, beneficiary, lease).await,
+        }
+    }
+
+    async fn query(&self, reference: &str, lease: Instant) -> Answer {
+        match self {
+            Self::Http(channel) => channel.query(reference, lease).await,
+        }
+    }
+}

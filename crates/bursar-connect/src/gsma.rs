@@ -1,0 +1,154 @@
+//! The shapes on the wire, after the GSMA Mobile Money API: transactions, their states, and errors.
+
+use bursar_core::money::Money;
+use bursar_core::payout::Beneficiary;
+use serde::{Deserialize, Serialize};
+
+/// Names the attempt, in requests and in answers.
+pub(crate) const CORRELATION_ID: &str = "x-correlationid";
+pub(crate) const CALLBACK_URL: &str = "x-callback-url";
+
+/// The body of `POST /transactions`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Transaction {
+    /// A decimal, as text.
+    pub(crate) amount: String,
+    pub(crate) currency: String,
+    pub(crate) r#type: String,
+    /// What we know it by; the same as the correlation id.
+    pub(crate) requesting_organisation_transaction_reference: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) debit_party: Vec<Party>,
+    #[serde(default)]
+    pub(crate) credit_party: Vec<Party>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) recipient_kyc: Option<Kyc>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Party {
+    pub(crate) key: String,
+    pub(crate) value: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Kyc {
+    pub(crate) subject_name: SubjectName,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SubjectName {
+    pub(crate) full_name: String,
+}
+
+impl Transaction {
+    pub(crate) fn new(
+        reference: &str,
+        amount: Money,
+        beneficiary: &Beneficiary,
+        debit_party: Option<&str>,
+    ) -> Self {
+        let Beneficiary { name, account, msisdn, bank } = beneficiary;
+        let credited = [("msisdn", msisdn), ("accountid", account), ("bankcode", bank)];
+        let credit_party = credited
+            .into_iter()
+            .filter_map(|(key, value)| Some(Party::new(key, value.as_deref()?)))
+            .collect();
+        Self {
+            amount: amount.to_string(),
+            currency: amount.currency().to_string(),
+            r#type: "disbursement".to_owned(),
+            requesting_organisation_transaction_reference: reference.to_owned(),
+            debit_party: debit_party
+                .map(|value| Party::new("accountid", value))
+                .into_iter()
+                .collect(),
+            credit_party,
+            recipient_kyc: Some(Kyc { subject_name: SubjectName { full_name: name.clone() } }),
+        }
+    }
+}
+
+impl Party {
+    fn new(key: &str, value: &str) -> Self {
+        Self { key: key.to_owned(), value: value.to_owned() }
+    }
+}
+
+/// What became of a transaction: the answer to a submission or a query, and the body of a callback.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct State {
+    #[serde(alias = "transactionStatus")]
+    pub(crate) status: String,
+    /// Our reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) client_correlation_id: Option<String>,
+    /// The channel's own name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) transaction_reference: Option<String>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error_reference: Option<ErrorBody>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ErrorBody {
+    pub(crate) error_code: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error_description: Option<String>,
+}
+
+/// A state in one of the words that we know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Pending,
+    Completed,
+    Failed,
+    /// Paid, and the money came back.
+    Returned,
+}
+
+impl Status {
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "pending" => Some(Self::Pending),
+            "completed" => Some(Self::Completed),
+            "failed" => Some(Self::Failed),
+            "reversed" | "returned" => Some(Self::Returned),
+            _ => None,
+        }
+    }
+}
+
+impl State {
+    /// The channel's own name for it, if it is one that can be kept.
+    pub(crate) fn provider_reference(&self) -> Option<String> {
+        self.transaction_reference.clone().filter(|name| is_name(name))
+    }
+}
+
+impl ErrorBody {
+    /// What the channel said, short enough to be kept and without anything that steers a terminal.
+    pub(crate) fn text(&self) -> String {
+        match &self.error_description {
+            Some(description) => excerpt(&format!("{}: {description}", self.error_code)),
+            None => excerpt(&self.error_code),
+        }
+    }
+}
+
+/// Names are short and printable; whatever else comes under that title is not kept.
+pub(crate) fn is_name(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+const EXCERPT_MAX: usize = 200;
+
+pub(crate) fn excerpt(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).take(EXCERPT_MAX).collect()
+}

@@ -1,0 +1,267 @@
+//! What an answer over HTTP proves. Whatever is not proven is `Unknown` or `Failed`, with a detail that says why.
+
+use bursar_core::payout::{Answer, Outcome};
+use serde::Deserialize;
+
+use crate::error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED};
+use crate::gsma::{ErrorBody, State, Status, excerpt};
+
+/// What came back over the wire, whole.
+#[derive(Debug, Clone)]
+pub(crate) struct Heard {
+    pub(crate) status: u16,
+    /// The reference in the headers, if there is one.
+    pub(crate) echo: Option<String>,
+    pub(crate) body: Vec<u8>,
+    /// Whether the connection has carried another call before: then this may be a late answer to that one.
+    pub(crate) is_reused: bool,
+}
+
+/// Which reference an answer names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Echo {
+    Ours,
+    Another,
+    None,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Named {
+    #[serde(default)]
+    client_correlation_id: Option<String>,
+}
+
+impl Heard {
+    pub(crate) fn echo_of(&self, reference: &str) -> Echo {
+        let parsed: Option<Named> = serde_json::from_slice(&self.body).ok();
+        let in_body = parsed.and_then(|parsed| parsed.client_correlation_id);
+        let names = self.echo.iter().chain(&in_body);
+        let is_ours: Vec<bool> = names.map(|name| name.eq_ignore_ascii_case(reference)).collect();
+        if is_ours.is_empty() {
+            Echo::None
+        } else if is_ours.iter().all(|is_ours| *is_ours) {
+            Echo::Ours
+        } else {
+            Echo::Another
+        }
+    }
+
+    /// Why this may be an answer to something else.
+    fn doubt(&self, reference: &str) -> Option<String> {
+        match self.echo_of(reference) {
+            Echo::Another => Some("the answer is about another reference".to_owned()),
+            Echo::None if self.is_reused => {
+                Some("the answer does not say which reference it is about".to_owned())
+            }
+            Echo::Ours | Echo::None => None,
+        }
+    }
+}
+
+/// How a submission ended, by its answer.
+pub(crate) fn submission(errors: &ErrorMap, reference: &str, heard: &Heard) -> Outcome {
+    if let Some(detail) = heard.doubt(reference) {
+        return Outcome::Unknown { detail };
+    }
+    match heard.status {
+        200..=299 => match read_state(&heard.body) {
+            Ok(state) => accepted(errors, &state),
+            Err(detail) => Outcome::Unknown { detail },
+        },
+        400..=499 => refused(errors, heard),
+        500..=599 => Outcome::Unknown { detail: format!("status {}", heard.status) },
+        status => Outcome::Unknown { detail: format!("{UNMAPPED}status {status}") },
+    }
+}
+
+fn accepted(errors: &ErrorMap, state: &State) -> Outcome {
+    let provider_reference = state.provider_reference();
+    match Status::from_word(&state.status) {
+        Some(Status::Pending) => Outcome::Accepted { provider_reference },
+        Some(Status::Completed) => Outcome::Paid { provider_reference },
+        Some(Status::Failed) => match failure(errors, state) {
+            Ok((is_retryable, detail)) => Outcome::Rejected { is_retryable, detail },
+            Err(Meaning::Duplicate) => Outcome::Duplicate,
+            Err(Meaning::Rejected { .. } | Meaning::NotFound | Meaning::Unknown) => {
+                Outcome::Unknown { detail: format!("failed, or not: {}", reason(state)) }
+            }
+        },
+        // Paid before it was submitted: whatever that is, the query will tell.
+        Some(Status::Returned) => Outcome::Unknown { detail: "returned at once".to_owned() },
+        None => Outcome::Unknown { detail: unmapped_word(&state.status) },
+    }
+}
+
+/// A refusal needs a code of the provider's that is in the map.
+fn refused(errors: &ErrorMap, heard: &Heard) -> Outcome {
+    let status = heard.status;
+    let error: Option<ErrorBody> = serde_json::from_slice(&heard.body).ok();
+    let text = error.as_ref().map(ErrorBody::text).unwrap_or_default();
+    let meaning = error.as_ref().and_then(|error| errors.codes.get(&error.error_code));
+    match (meaning, errors.statuses.get(&status)) {
+        (Some(Meaning::Rejected { is_retryable }), _) => {
+            Outcome::Rejected { is_retryable: *is_retryable, detail: text }
+        }
+        (Some(Meaning::Duplicate), _) | (None, Some(StatusMeaning::Duplicate)) => {
+            Outcome::Duplicate
+        }
+        (Some(Meaning::NotFound | Meaning::Unknown), _) | (None, Some(StatusMeaning::Unknown)) => {
+            Outcome::Unknown { detail: format!("status {status} {text}").trim_end().to_owned() }
+        }
+        (None, None) if error.is_some() => {
+            Outcome::Unknown { detail: format!("{UNMAPPED}error code {text} (status {status})") }
+        }
+        (None, None) => Outcome::Unknown { detail: format!("{UNMAPPED}status {status}") },
+    }
+}
+
+/// What the channel says about a reference. An error is about the question, never about the money.
+pub(crate) fn query(errors: &ErrorMap, reference: &str, heard: &Heard) -> Answer {
+    if let Some(detail) = heard.doubt(reference) {
+        return Answer::Failed { detail };
+    }
+    match heard.status {
+        200 => match read_state(&heard.body) {
+            Ok(state) => told(errors, &state),
+            Err(detail) => Answer::Failed { detail },
+        },
+        // Anything on the way can say 404; only the provider knows its own code.
+        404 if is_not_found(errors, &heard.body) => Answer::NotFound,
+        500..=599 => Answer::Failed { detail: format!("status {}", heard.status) },
+        status => Answer::Failed { detail: format!("{UNMAPPED}status {status}") },
+    }
+}
+
+fn told(errors: &ErrorMap, state: &State) -> Answer {
+    let provider_reference = state.provider_reference();
+    match Status::from_word(&state.status) {
+        Some(Status::Pending) => Answer::Pending { provider_reference },
+        Some(Status::Completed) => Answer::Paid { provider_reference },
+        Some(Status::Failed) => match failure(errors, state) {
+            Ok((is_retryable, detail)) => Answer::NotPaid { is_retryable, detail },
+            Err(_) => Answer::Failed { detail: format!("failed, or not: {}", reason(state)) },
+        },
+        Some(Status::Returned) => Answer::Returned { detail: reason(state) },
+        None => Answer::Failed { detail: unmapped_word(&state.status) },
+    }
+}
+
+fn is_not_found(errors: &ErrorMap, body: &[u8]) -> bool {
+    let error: Option<ErrorBody> = serde_json::from_slice(body).ok();
+    error.is_some_and(|error| errors.codes.get(&error.error_code) == Some(&Meaning::NotFound))
+}
+
+/// Failed is failed, whatever the reason; only a code in the map makes another attempt worth while. A code that means
+/// something else contradicts the word.
+fn failure(errors: &ErrorMap, state: &State) -> Result<(bool, String), Meaning> {
+    let Some(error) = &state.error_reference else { return Ok((false, "failed".to_owned())) };
+    match errors.codes.get(&error.error_code) {
+        Some(Meaning::Rejected { is_retryable }) => Ok((*is_retryable, error.text())),
+        Some(meaning @ (Meaning::Duplicate | Meaning::NotFound | Meaning::Unknown)) => {
+            Err(*meaning)
+        }
+        None => Ok((false, format!("{UNMAPPED}error code {}", error.text()))),
+    }
+}
+
+fn reason(state: &State) -> String {
+    state.error_reference.as_ref().map_or_else(|| excerpt(&state.status), ErrorBody::text)
+}
+
+fn unmapped_word(word: &str) -> String {
+    format!("{UNMAPPED}status {:?}", excerpt(word))
+}
+
+fn read_state(body: &[u8]) -> Result<State, String> {
+    serde_json::from_slice(body)
+        .map_err(|error| format!("the answer cannot be read: {}", excerpt(&error.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert, proptest};
+
+    use super::{Answer, Echo, ErrorMap, Heard, Outcome, query, submission};
+
+    fn heard(status: u16, body: &str) -> Heard {
+        let echo = Some("r-1".to_owned());
+        Heard { status, echo, body: body.as_bytes().to_vec(), is_reused: false }
+    }
+
+    fn submitted(status: u16, body: &str) -> Outcome {
+        submission(&ErrorMap::default(), "r-1", &heard(status, body))
+    }
+
+    fn asked(status: u16, body: &str) -> Answer {
+        query(&ErrorMap::default(), "r-1", &heard(status, body))
+    }
+
+    #[test]
+    fn only_a_mapped_code_is_a_refusal() {
+        let closed = r#"{"errorCode":"AccountClosed"}"#;
+        let busy = r#"{"errorCode":"SystemBusy"}"#;
+        let is_rejected = |outcome: &Outcome, wanted: bool| matches!(outcome, Outcome::Rejected { is_retryable, .. } if *is_retryable == wanted);
+        assert!(is_rejected(&submitted(400, closed), false));
+        assert!(is_rejected(&submitted(422, busy), true));
+        for (status, body) in [(500, closed), (503, busy), (302, closed), (100, closed)] {
+            assert!(matches!(submitted(status, body), Outcome::Unknown { .. }), "{status}");
+        }
+        for (status, body) in
+            [(400, ""), (401, "{}"), (404, "<html>"), (400, r#"{"errorCode":"Odd"}"#)]
+        {
+            let Outcome::Unknown { detail } = submitted(status, body) else {
+                panic!("{status} {body} proves nothing")
+            };
+            assert!(detail.starts_with("unmapped "), "{detail}");
+        }
+    }
+
+    #[test]
+    fn an_error_to_a_question_says_nothing_about_the_money() {
+        let closed = r#"{"errorCode":"AccountClosed"}"#;
+        for (status, body) in
+            [(400, closed), (500, closed), (404, closed), (404, "<html>"), (200, "")]
+        {
+            assert!(matches!(asked(status, body), Answer::Failed { .. }), "{status} {body}");
+        }
+        assert_eq!(asked(404, r#"{"errorCode":"TransactionNotFound"}"#), Answer::NotFound);
+    }
+
+    #[test]
+    fn what_contradicts_itself_proves_nothing() {
+        let duplicate = r#"{"status":"failed","errorReference":{"errorCode":"DuplicateRequest"}}"#;
+        assert_eq!(submitted(200, duplicate), Outcome::Duplicate);
+        assert!(matches!(asked(200, duplicate), Answer::Failed { .. }));
+        let internal = r#"{"status":"failed","errorReference":{"errorCode":"InternalError"}}"#;
+        assert!(matches!(submitted(200, internal), Outcome::Unknown { .. }));
+        let both = r#"{"status":"failed","status":"completed"}"#;
+        assert!(matches!(submitted(200, both), Outcome::Unknown { .. }));
+    }
+
+    #[test]
+    fn an_answer_about_another_reference_proves_nothing() {
+        let body = r#"{"status":"completed","clientCorrelationId":"r-2"}"#;
+        assert!(matches!(submitted(200, body), Outcome::Unknown { .. }));
+        assert!(matches!(asked(200, body), Answer::Failed { .. }));
+        let silent =
+            |is_reused| Heard { echo: None, is_reused, ..heard(200, r#"{"status":"completed"}"#) };
+        let map = ErrorMap::default();
+        assert!(matches!(submission(&map, "r-1", &silent(false)), Outcome::Paid { .. }));
+        assert!(matches!(submission(&map, "r-1", &silent(true)), Outcome::Unknown { .. }));
+        assert_eq!(silent(true).echo_of("r-1"), Echo::None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_breaks_it(status in any::<u16>(), body in proptest::collection::vec(any::<u8>(), 0..256)) {
+            let heard = Heard { status, echo: None, body, is_reused: false };
+            let outcome = submission(&ErrorMap::default(), "r-1", &heard);
+            let proves_nothing = matches!(outcome, Outcome::Unknown { .. } | Outcome::Duplicate);
+            prop_assert!(proves_nothing, "noise is not an answer: {:?}", outcome);
+            let answer = query(&ErrorMap::default(), "r-1", &heard);
+            let proves_nothing = matches!(answer, Answer::Failed { .. });
+            prop_assert!(proves_nothing, "noise is not an answer: {:?}", answer);
+        }
+    }
+}

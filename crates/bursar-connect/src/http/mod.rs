@@ -1,0 +1,150 @@
+//! A channel over HTTP, shaped after the GSMA Mobile Money API.
+//!
+//! A submission is `POST {url}/transactions` and a question `GET {url}/responses/{reference}`; both carry our reference as
+//! `X-CorrelationID` and are answered with the state of the transaction: `{"status": "pending" | "completed" | "failed" |
+//! "returned", "clientCorrelationId", "transactionReference", "errorReference": {"errorCode", "errorDescription"}}`.
+//! An answer should name our reference, in the body or as `X-CorrelationID`: a connection is used again only after an
+//! answer that did, so that a late answer is never taken for the next one's.
+
+pub(crate) mod classify;
+mod gate;
+mod request;
+mod target;
+pub(crate) mod wire;
+
+use std::time::Duration;
+
+use bursar_core::money::Money;
+use bursar_core::payout::{Answer, Beneficiary, Outcome};
+use tokio::time::Instant;
+
+use crate::error_map::ErrorMap;
+use crate::secret::Secret;
+use classify::{Echo, Heard};
+use request::Requests;
+use wire::{Limits, Wire};
+
+pub use target::{BadSettings, Roots};
+pub(crate) use target::{Target, Tls};
+
+/// How a channel over HTTP is reached. Only `url` has no default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpSettings {
+    /// Where it lives: `https://pay.example/mm/v1`.
+    pub url: String,
+    pub auth: Auth,
+    /// From the first attempt to connect to the last byte of the answer.
+    pub submit_timeout: Duration,
+    pub query_timeout: Duration,
+    /// Where the provider should tell us more.
+    pub callback_url: Option<String>,
+    /// The account that the money leaves from, if the provider wants it named.
+    pub debit_party: Option<String>,
+    pub error_map: ErrorMap,
+    /// Connections that are kept for the next call; none means that each call has its own.
+    pub idle_max: usize,
+    pub roots: Roots,
+}
+
+/// How we say who we are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Auth {
+    None,
+    /// `Authorization: Bearer <token>`.
+    Bearer(Secret),
+    /// `X-Key-Id: <key_id>`, `X-Timestamp: <seconds since 1970>` and `X-Signature: sha256=<hex>`: the HMAC-SHA256 of
+    /// method, path, timestamp and the SHA-256 of the body in hexadecimal, one on each line, without a last line end.
+    Hmac {
+        key_id: String,
+        secret: Secret,
+    },
+}
+
+impl HttpSettings {
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            auth: Auth::None,
+            submit_timeout: Duration::from_mins(1),
+            query_timeout: Duration::from_secs(5),
+            callback_url: None,
+            debit_party: None,
+            error_map: ErrorMap::default(),
+            idle_max: 64,
+            roots: Roots::System,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct HttpChannel {
+    requests: Requests,
+    wire: Wire,
+    errors: ErrorMap,
+    submit_timeout: Duration,
+    query_timeout: Duration,
+}
+
+impl HttpChannel {
+    pub fn new(settings: HttpSettings) -> Result<Self, BadSettings> {
+        let target = Target::parse(&settings.url)?;
+        let tls = target.is_secure.then(|| Tls::new(&target, &settings.roots)).transpose()?;
+        let requests = Requests::new(&target, &settings)?;
+        Ok(Self {
+            requests,
+            wire: Wire::new(target, tls, settings.idle_max),
+            errors: settings.error_map,
+            submit_timeout: settings.submit_timeout,
+            query_timeout: settings.query_timeout,
+        })
+    }
+
+    /// What this provider's error codes mean; its callbacks use the same.
+    pub const fn error_map(&self) -> &ErrorMap {
+        &self.errors
+    }
+
+    /// Sends money, once. Not a byte of it after the lease has ended.
+    pub(crate) async fn submit(
+        &self,
+        reference: &str,
+        amount: Money,
+        beneficiary: &Beneficiary,
+        lease: Instant,
+    ) -> Outcome {
+        let request = match self.requests.submission(reference, amount, beneficiary) {
+            Ok(request) => request,
+            Err(detail) => return Outcome::NotSent { detail },
+        };
+        let limits = limits(self.submit_timeout, lease);
+        match self.wire.exchange(request, limits, names(reference)).await {
+            Ok(heard) => classify::submission(&self.errors, reference, &heard),
+            Err(broken) if broken.was_written => Outcome::Unknown { detail: broken.why },
+            Err(broken) => Outcome::NotSent { detail: broken.why },
+        }
+    }
+
+    /// Asks what became of a reference.
+    pub(crate) async fn query(&self, reference: &str, lease: Instant) -> Answer {
+        let request = match self.requests.query(reference) {
+            Ok(request) => request,
+            Err(detail) => return Answer::Failed { detail },
+        };
+        let limits = limits(self.query_timeout, lease);
+        match self.wire.exchange(request, limits, names(reference)).await {
+            Ok(heard) => classify::query(&self.errors, reference, &heard),
+            Err(broken) => Answer::Failed { detail: broken.why },
+        }
+    }
+}
+
+/// The outcome must be back before the lease ends: afterwards nobody waits for it.
+fn limits(timeout: Duration, lease: Instant) -> Limits {
+    let until = Instant::now().checked_add(timeout).map_or(lease, |until| until.min(lease));
+    Limits { until, lease }
+}
+
+/// A connection is kept only after an answer that named our reference.
+fn names(reference: &str) -> impl FnOnce(&Heard) -> bool {
+    move |heard| heard.echo_of(reference) == Echo::Ours
+}

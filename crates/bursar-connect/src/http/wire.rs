@@ -1,0 +1,232 @@
+//! One request, one answer, over a connection that counts what it writes. Nothing is ever sent twice from here, and
+//! nothing goes on after the caller has gone: a connection lives in the call that uses it, or idle.
+
+use std::collections::VecDeque;
+use std::future::{Future as _, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{self, Connection, SendRequest};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+
+use super::classify::Heard;
+use super::gate::{Gate, Gated};
+use super::target::{Target, Tls};
+use crate::gsma::CORRELATION_ID;
+
+const BODY_MAX: usize = 64 * 1024;
+const HEAD_MAX: usize = 64 * 1024;
+/// Servers close what idles; five seconds is the shortest that is usual.
+const IDLE_MAX: Duration = Duration::from_secs(4);
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+type Io = TokioIo<Gated<Box<dyn Stream>>>;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Broken {
+    /// Whether a byte of the request may have left. If not, it is proven that nobody got it.
+    pub(crate) was_written: bool,
+    pub(crate) why: String,
+}
+
+impl Broken {
+    fn before(why: impl Into<String>) -> Self {
+        Self { was_written: false, why: why.into() }
+    }
+}
+
+/// When to give up: the answer must be whole by `until`, and the first byte must leave before `lease`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) until: Instant,
+    pub(crate) lease: Instant,
+}
+
+/// A connection with everything that it needs to go on.
+struct Link {
+    sender: SendRequest<Full<Bytes>>,
+    /// Gone once it has ended, so that whoever waits for it is told.
+    connection: Option<Connection<Io, Full<Bytes>>>,
+    gate: Arc<Gate>,
+    is_reused: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Wire {
+    target: Target,
+    tls: Option<Tls>,
+    idle_max: usize,
+    idle: Mutex<VecDeque<(Instant, Link)>>,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").field("gate", &self.gate).finish_non_exhaustive()
+    }
+}
+
+impl Wire {
+    pub(crate) fn new(target: Target, tls: Option<Tls>, idle_max: usize) -> Self {
+        Self { target, tls, idle_max, idle: Mutex::new(VecDeque::new()) }
+    }
+
+    /// Sends a request once, if it can still be sent. `keeps` says whether the answer was one after which the
+    /// connection can be trusted with another call.
+    pub(crate) async fn exchange(
+        &self,
+        request: Request<Full<Bytes>>,
+        limits: Limits,
+        keeps: impl FnOnce(&Heard) -> bool,
+    ) -> Result<Heard, Broken> {
+        let ended = || Broken::before("the lease has ended, so it was not sent");
+        if Instant::now() >= limits.lease {
+            return Err(ended());
+        }
+        let mut link = match timeout_at(limits.until, self.link(limits.lease)).await {
+            Ok(linked) => linked?,
+            Err(_) => return Err(Broken::before("no connection in time")),
+        };
+        if Instant::now() >= limits.lease {
+            return Err(ended());
+        }
+        let talked = timeout_at(limits.until, link.talk(request)).await;
+        let broken = |why| Broken { was_written: link.gate.was_written(), why };
+        match talked {
+            Ok(Ok(heard)) => {
+                if keeps(&heard) {
+                    self.keep(link);
+                }
+                Ok(heard)
+            }
+            Ok(Err(why)) => Err(broken(why)),
+            Err(_) => Err(broken("no answer in time".to_owned())),
+        }
+    }
+
+    /// An idle connection that is still alive, or a new one.
+    async fn link(&self, lease: Instant) -> Result<Link, Broken> {
+        while let Some(mut link) = self.take_idle() {
+            // Lets the runtime look at the sockets first: whoever has hung up is noticed here.
+            tokio::task::yield_now().await;
+            if link.is_alive().await {
+                link.gate.reset(lease);
+                link.is_reused = true;
+                return Ok(link);
+            }
+        }
+        self.connect(lease).await.map_err(Broken::before)
+    }
+
+    async fn connect(&self, lease: Instant) -> Result<Link, String> {
+        let Target { host, port, .. } = &self.target;
+        let failed = |error: std::io::Error| format!("cannot connect to {host}:{port}: {error}");
+        let socket = TcpStream::connect((host.as_str(), *port)).await.map_err(failed)?;
+        socket.set_nodelay(true).map_err(failed)?;
+        let is_buffered = self.tls.is_some();
+        let stream: Box<dyn Stream> = match &self.tls {
+            Some(tls) => Box::new(tls.connect(socket).await.map_err(failed)?),
+            None => Box::new(socket),
+        };
+        let gate = Gate::new(lease);
+        let io = TokioIo::new(Gated { stream, gate: Arc::clone(&gate), is_buffered });
+        let (sender, connection) = http1::Builder::new()
+            .max_buf_size(HEAD_MAX)
+            .handshake(io)
+            .await
+            .map_err(|error| format!("cannot talk to {host}:{port}: {error}"))?;
+        Ok(Link { sender, connection: Some(connection), gate, is_reused: false })
+    }
+
+    fn take_idle(&self) -> Option<Link> {
+        let mut idle = self.idle();
+        let oldest = Instant::now().checked_sub(IDLE_MAX);
+        idle.retain(|(since, _)| oldest.is_none_or(|oldest| *since > oldest));
+        idle.pop_back().map(|(_, link)| link)
+    }
+
+    fn keep(&self, link: Link) {
+        let mut idle = self.idle();
+        if self.idle_max > 0 && !link.sender.is_closed() {
+            idle.push_back((Instant::now(), link));
+        }
+        while idle.len() > self.idle_max {
+            idle.pop_front();
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, VecDeque<(Instant, Link)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Link {
+    /// Whether the other side has neither hung up nor said something that nobody asked for.
+    async fn is_alive(&mut self) -> bool {
+        let has_ended =
+            poll_fn(|context| Poll::Ready(poll(&mut self.connection, context).is_ready()));
+        !has_ended.await && self.sender.is_ready()
+    }
+
+    /// Sends and listens until the body is whole. Says why not.
+    async fn talk(&mut self, request: Request<Full<Bytes>>) -> Result<Heard, String> {
+        let is_reused = self.is_reused;
+        let Self { sender, connection, .. } = self;
+        let mut talking = pin!(async move {
+            let response = sender.send_request(request).await.map_err(|error| chain(&error))?;
+            hear(response, is_reused).await
+        });
+        loop {
+            tokio::select! {
+                biased;
+                heard = &mut talking => return heard,
+                () = poll_fn(|context| poll(connection, context)), if connection.is_some() => {}
+            }
+        }
+    }
+}
+
+/// Lets a connection go on, and drops it once it has ended. Why it ended is told to whoever talks over it.
+fn poll(
+    connection: &mut Option<Connection<Io, Full<Bytes>>>,
+    context: &mut Context<'_>,
+) -> Poll<()> {
+    let has_ended = match connection {
+        Some(connection) => Pin::new(connection).poll(context).is_ready(),
+        None => true,
+    };
+    if has_ended {
+        *connection = None;
+        return Poll::Ready(());
+    }
+    Poll::Pending
+}
+
+async fn hear(response: Response<hyper::body::Incoming>, is_reused: bool) -> Result<Heard, String> {
+    let (head, body) = response.into_parts();
+    let echo = head.headers.get(CORRELATION_ID);
+    let echo = echo.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let whole = Limited::new(body, BODY_MAX).collect().await;
+    let body = whole.map_err(|error| format!("the answer was not whole: {error}"))?;
+    Ok(Heard { status: head.status.as_u16(), echo, body: body.to_bytes().to_vec(), is_reused })
+}
+
+/// An error with what is behind it: hyper says little at first.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

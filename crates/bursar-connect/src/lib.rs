@@ -1,0 +1,17 @@
+//! The outside world: channels by name, what they answer, what they tell unasked, and an adversarial provider to hold
+//! them against.
+//!
+//! A channel classifies. Whatever it cannot prove is `Unknown`: money is never moved on a guess.
+
+pub mod callback;
+mod connections;
+mod error_map;
+mod gsma;
+mod http;
+mod secret;
+mod signature;
+
+pub use connections::{Connection, Connections};
+pub use error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED};
+pub use http::{Auth, BadSettings, HttpChannel, HttpSettings, Roots};
+pub use secret::Secret;

@@ -1,0 +1,35 @@
+//! Words that must not be printed.
+
+use std::fmt;
+
+/// Something that only its owner and the channel may know. It shows itself to nobody by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Only for whoever signs, verifies or sends it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(hidden)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Secret;
+
+    #[test]
+    fn a_secret_is_not_printed() {
+        let printed = format!("{:?}", Secret::new("open sesame"));
+        assert!(!printed.contains("sesame"), "{printed}");
+    }
+}
