@@ -6,15 +6,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bursar_core::effect::{Call, Effect};
-use bursar_core::payout::{Answer, Event, Outcome};
+use bursar_core::money::Money;
+use bursar_core::payout::{Answer, Beneficiary, Event, Outcome};
 use tokio::time::Instant;
 
 use crate::http::HttpChannel;
+use crate::simulator::SimChannel;
 
 /// A way to a channel.
 #[derive(Debug)]
 pub enum Connection {
     Http(HttpChannel),
+    Sim(SimChannel),
 }
 
 #[derive(Debug, Clone)]
@@ -67,18 +70,20 @@ impl Connection {
     async fn submit(
         &self,
         reference: &str,
-        amount: bursar_core::money::Money,
-        beneficiary: &bursar_core::payout::Beneficiary,
+        amount: Money,
+        beneficiary: &Beneficiary,
         lease: Instant,
     ) -> Outcome {
         match self {
             Self::Http(channel) => channel.submit(reference, amount, beneficiary, lease).await,
+            Self::Sim(channel) => channel.submit(reference, amount, lease).await,
         }
     }
 
     async fn query(&self, reference: &str, lease: Instant) -> Answer {
         match self {
             Self::Http(channel) => channel.query(reference, lease).await,
+            Self::Sim(channel) => channel.query(reference, lease).await,
         }
     }
 }

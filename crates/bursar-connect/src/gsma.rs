@@ -123,6 +123,15 @@ impl Status {
             _ => None,
         }
     }
+
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Returned => "returned",
+        }
+    }
 }
 
 impl State {

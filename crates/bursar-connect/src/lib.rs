@@ -10,8 +10,10 @@ mod gsma;
 mod http;
 mod secret;
 mod signature;
+pub mod simulator;
 
 pub use connections::{Connection, Connections};
 pub use error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED};
 pub use http::{Auth, BadSettings, HttpChannel, HttpSettings, Roots};
 pub use secret::Secret;
+pub use simulator::{SimChannel, SimSettings};

@@ -139,7 +139,7 @@ impl HttpChannel {
 }
 
 /// The outcome must be back before the lease ends: afterwards nobody waits for it.
-fn limits(timeout: Duration, lease: Instant) -> Limits {
+pub(crate) fn limits(timeout: Duration, lease: Instant) -> Limits {
     let until = Instant::now().checked_add(timeout).map_or(lease, |until| until.min(lease));
     Limits { until, lease }
 }

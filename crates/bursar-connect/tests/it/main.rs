@@ -11,4 +11,5 @@ mod conformance;
 mod effects;
 mod kept;
 mod script;
+mod simulator;
 mod tls;

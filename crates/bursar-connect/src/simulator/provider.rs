@@ -1,0 +1,420 @@
+//! The provider as a value: submissions, questions and time in; answers and callbacks out.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::behaviour::{self, Fate, Manner, News};
+use super::dice::Dice;
+use super::{Options, Profile};
+use crate::gsma::{self, ErrorBody, Status};
+
+/// A calm provider finishes what was pending within five seconds; it leaves itself some room.
+const CALM_FINISH: Duration = Duration::from_secs(2);
+/// Callbacks that wait to be fetched; if nobody fetches them, the oldest are lost.
+const OUTBOX_MAX: usize = 10_000;
+
+/// What is to be paid, as it was submitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    pub reference: String,
+    pub amount: String,
+    pub currency: String,
+}
+
+/// What is said, and how long it takes to say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    pub after: Duration,
+    pub say: Say,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Say {
+    Answer {
+        status: u16,
+        body: Vec<u8>,
+    },
+    HangUp,
+    /// Nothing, until the other side gives up.
+    Hold,
+}
+
+/// Something that the provider tells unasked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub body: Vec<u8>,
+}
+
+/// Every payment that was ever processed, in the order of their references.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Books {
+    pub payments: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    pub reference: String,
+    pub amount: String,
+    pub currency: String,
+    pub state: State,
+    pub submissions: u32,
+    pub times_paid: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Paid,
+    NotPaid,
+    Pending,
+}
+
+/// What is known under a reference, processed or not.
+#[derive(Debug, Default)]
+struct Case {
+    arrivals: u32,
+    questions: u32,
+    payment: Option<Payment>,
+}
+
+#[derive(Debug)]
+struct Payment {
+    amount: String,
+    currency: String,
+    /// Our own name for it.
+    name: String,
+    submissions: u32,
+    times_paid: u32,
+    /// Submissions that are still to be decided.
+    pending: u32,
+    refusal: Option<&'static str>,
+    visible_at: Duration,
+}
+
+#[derive(Debug)]
+enum Timer {
+    Finish { reference: String, pays: bool },
+    Tell(Told),
+}
+
+#[derive(Debug)]
+pub struct Provider {
+    options: Options,
+    /// Whether anybody wants callbacks.
+    tells: bool,
+    cases: BTreeMap<String, Case>,
+    /// What is to be done, by time and then in the order in which it was planned.
+    agenda: BTreeMap<(Duration, u64), Timer>,
+    planned: u64,
+    outbox: VecDeque<Told>,
+}
+
+impl Provider {
+    pub fn new(options: Options, tells: bool) -> Self {
+        let (cases, agenda) = (BTreeMap::new(), BTreeMap::new());
+        Self { options, tells, cases, agenda, planned: 0, outbox: VecDeque::new() }
+    }
+
+    pub const fn profile(&self) -> Profile {
+        self.options.profile
+    }
+
+    /// Behaves differently from now on. What is pending when it turns calm is finished soon.
+    pub fn set_profile(&mut self, now: Duration, profile: Profile) {
+        self.advance(now);
+        self.options.profile = profile;
+        if profile != Profile::Calm {
+            return;
+        }
+        let latest = now.saturating_add(CALM_FINISH);
+        for ((at, number), timer) in std::mem::take(&mut self.agenda) {
+            let at = match timer {
+                Timer::Finish { .. } => at.min(latest),
+                Timer::Tell(_) => at,
+            };
+            self.agenda.insert((at, number), timer);
+        }
+    }
+
+    /// Money is to be paid.
+    pub fn submit(&mut self, now: Duration, order: &Order) -> Reply {
+        self.advance(now);
+        let Options { seed, profile, is_idempotent } = self.options;
+        let case = self.cases.entry(order.reference.clone()).or_default();
+        case.arrivals = case.arrivals.saturating_add(1);
+        let dice = Dice::new(seed, "submit", &order.reference, case.arrivals);
+        let (fate, manner) = behaviour::submission(profile, dice);
+        if fate != Fate::Lost {
+            let is_new = case.payment.is_none();
+            let payment = case.payment.get_or_insert_with(|| Payment::new(order, dice));
+            payment.submissions = payment.submissions.saturating_add(1);
+            if is_new || !is_idempotent {
+                self.process(now, &order.reference, (fate, manner), dice);
+            }
+        }
+        let say = match manner {
+            Manner::Truth => self
+                .payment(&order.reference)
+                .map_or(Say::HangUp, |payment| payment.submitted(&order.reference)),
+            Manner::Duplicate => error(409, "DuplicateRequest"),
+            Manner::Hold | Manner::ServerError | Manner::HangUp | Manner::Garbage => {
+                misbehave(manner, dice)
+            }
+        };
+        Reply { after: dice.latency(behaviour::pace(profile).answer), say }
+    }
+
+    /// Decides about a submission that has arrived.
+    fn process(&mut self, now: Duration, reference: &str, what: (Fate, Manner), dice: Dice) {
+        let pace = behaviour::pace(self.options.profile);
+        let (fate, manner) = what;
+        let hidden = if dice.chance(pace.hidden_chance) {
+            dice.latency(pace.hidden)
+        } else {
+            Duration::ZERO
+        };
+        let Some(payment) = self.payment_mut(reference) else { return };
+        payment.visible_at = now.saturating_add(hidden);
+        match fate {
+            Fate::Lost => {}
+            Fate::Paid => payment.pay(),
+            Fate::PaidLater | Fate::FailedLater => {
+                payment.pending = payment.pending.saturating_add(1);
+                let pays = fate == Fate::PaidLater;
+                let at = now.saturating_add(dice.delay(pace.finish));
+                self.plan(at, Timer::Finish { reference: reference.to_owned(), pays });
+            }
+            Fate::Refused => payment.refusal = Some(refusal(dice, &PERMANENT)),
+            Fate::RefusedForNow => payment.refusal = Some(refusal(dice, &PASSING)),
+        }
+        match (fate, manner) {
+            // Whoever was told so needs no callback.
+            (Fate::Lost, _) | (Fate::Refused | Fate::RefusedForNow, Manner::Truth) => {}
+            (Fate::Paid | Fate::Refused | Fate::RefusedForNow, _) => self.tell(now, reference),
+            (Fate::PaidLater | Fate::FailedLater, _) => {
+                if dice.chance(200) {
+                    self.plan_callback(now, reference, Status::Pending, dice);
+                }
+            }
+        }
+    }
+
+    /// Somebody asks what became of a reference.
+    pub fn query(&mut self, now: Duration, reference: &str) -> Reply {
+        self.advance(now);
+        let Options { seed, profile, .. } = self.options;
+        let case = self.cases.entry(reference.to_owned()).or_default();
+        case.questions = case.questions.saturating_add(1);
+        let dice = Dice::new(seed, "query", reference, case.questions);
+        let is_calm = profile == Profile::Calm;
+        let visible = case.payment.as_ref().filter(|payment| is_calm || payment.visible_at <= now);
+        let manner = behaviour::answer(profile, dice);
+        let say = match manner {
+            Manner::Truth | Manner::Duplicate => match visible {
+                Some(payment) => payment.answered(reference),
+                None => error(404, "TransactionNotFound"),
+            },
+            Manner::Hold | Manner::ServerError | Manner::HangUp | Manner::Garbage => {
+                misbehave(manner, dice)
+            }
+        };
+        Reply { after: dice.latency(behaviour::pace(profile).answer), say }
+    }
+
+    /// Time has passed: finishes what is due, and puts out what is to be told.
+    pub fn advance(&mut self, now: Duration) {
+        // Nothing moves while it is silent; what is overdue is made up for afterwards.
+        while self.next_at().is_some_and(|at| at <= now) {
+            let Some((_, timer)) = self.agenda.pop_first() else { break };
+            match timer {
+                Timer::Tell(told) => self.outbox.push_back(told),
+                Timer::Finish { reference, pays } => {
+                    if let Some(payment) = self.payment_mut(&reference) {
+                        payment.finish(pays);
+                    }
+                    self.tell(now, &reference);
+                }
+            }
+        }
+        while self.outbox.len() > OUTBOX_MAX {
+            self.outbox.pop_front();
+        }
+    }
+
+    /// What is to be told now, once.
+    pub fn take_told(&mut self) -> Vec<Told> {
+        self.outbox.drain(..).collect()
+    }
+
+    /// When there is something to do next.
+    pub fn next_at(&self) -> Option<Duration> {
+        let is_silent = self.options.profile == Profile::Silent;
+        self.agenda.keys().next().map(|(at, _)| *at).filter(|_| !is_silent)
+    }
+
+    pub fn books(&self) -> Books {
+        Books {
+            payments: self.cases.keys().filter_map(|reference| self.entry(reference)).collect(),
+        }
+    }
+
+    /// What the books say about a reference, if it was ever processed.
+    pub fn entry(&self, reference: &str) -> Option<Entry> {
+        let payment = self.payment(reference)?;
+        Some(Entry {
+            reference: reference.to_owned(),
+            amount: payment.amount.clone(),
+            currency: payment.currency.clone(),
+            state: payment.state(),
+            submissions: payment.submissions,
+            times_paid: payment.times_paid,
+        })
+    }
+
+    /// Plans the callbacks about what a payment has become, as they come: late, twice, never, or in the wrong order.
+    fn tell(&mut self, now: Duration, reference: &str) {
+        let Some(payment) = self.payment(reference) else { return };
+        let status = payment.status();
+        let Options { seed, profile, .. } = self.options;
+        let dice = |count| Dice::new(seed, "tell", reference, count);
+        let (first, second) = (dice(payment.submissions), dice(u32::MAX));
+        match behaviour::news(profile, first) {
+            News::None => {}
+            News::Once => self.plan_callback(now, reference, status, first),
+            News::Twice => {
+                self.plan_callback(now, reference, status, first);
+                self.plan_callback(now, reference, status, second);
+            }
+            News::OutOfOrder => {
+                self.plan_callback(now, reference, status, first);
+                let later = now.saturating_add(first.delay(behaviour::pace(profile).callback));
+                self.plan_callback(later, reference, Status::Pending, second);
+            }
+        }
+    }
+
+    fn plan_callback(&mut self, now: Duration, reference: &str, status: Status, dice: Dice) {
+        let Some(payment) = self.payment(reference).filter(|_| self.tells) else { return };
+        let body = to_json(&payment.describe(reference, status));
+        let delay = dice.delay(behaviour::pace(self.options.profile).callback);
+        self.plan(now.saturating_add(delay), Timer::Tell(Told { body }));
+    }
+
+    fn plan(&mut self, at: Duration, timer: Timer) {
+        self.planned = self.planned.saturating_add(1);
+        self.agenda.insert((at, self.planned), timer);
+    }
+
+    fn payment(&self, reference: &str) -> Option<&Payment> {
+        self.cases.get(reference)?.payment.as_ref()
+    }
+
+    fn payment_mut(&mut self, reference: &str) -> Option<&mut Payment> {
+        self.cases.get_mut(reference)?.payment.as_mut()
+    }
+}
+
+impl Payment {
+    fn new(order: &Order, dice: Dice) -> Self {
+        Self {
+            amount: order.amount.clone(),
+            currency: order.currency.clone(),
+            name: dice.name(),
+            submissions: 0,
+            times_paid: 0,
+            pending: 0,
+            refusal: None,
+            visible_at: Duration::ZERO,
+        }
+    }
+
+    fn pay(&mut self) {
+        self.times_paid = self.times_paid.saturating_add(1);
+    }
+
+    fn finish(&mut self, pays: bool) {
+        self.pending = self.pending.saturating_sub(1);
+        if pays {
+            self.pay();
+        } else {
+            self.refusal = Some("PayeeUnavailable");
+        }
+    }
+
+    const fn state(&self) -> State {
+        match (self.times_paid, self.pending) {
+            (0, 0) => State::NotPaid,
+            (0, _) => State::Pending,
+            (_, _) => State::Paid,
+        }
+    }
+
+    const fn status(&self) -> Status {
+        match self.state() {
+            State::Paid => Status::Completed,
+            State::NotPaid => Status::Failed,
+            State::Pending => Status::Pending,
+        }
+    }
+
+    fn describe(&self, reference: &str, status: Status) -> gsma::State {
+        let refusal = self.refusal.filter(|_| status == Status::Failed);
+        gsma::State {
+            status: status.word().to_owned(),
+            client_correlation_id: Some(reference.to_owned()),
+            transaction_reference: Some(self.name.clone()),
+            error_reference: refusal.map(error_body),
+        }
+    }
+
+    /// What is said to whoever submits it.
+    fn submitted(&self, reference: &str) -> Say {
+        let status = match (self.state(), self.refusal) {
+            (State::NotPaid, refusal) => return error(400, refusal.unwrap_or("FormatError")),
+            (State::Paid, _) => 200,
+            (State::Pending, _) => 202,
+        };
+        Say::Answer { status, body: to_json(&self.describe(reference, self.status())) }
+    }
+
+    /// What is said to whoever asks.
+    fn answered(&self, reference: &str) -> Say {
+        Say::Answer { status: 200, body: to_json(&self.describe(reference, self.status())) }
+    }
+}
+
+const PERMANENT: [&str; 3] = ["AccountClosed", "AccountNotFound", "LimitExceeded"];
+const PASSING: [&str; 2] = ["SystemBusy", "InsufficientFloat"];
+
+fn refusal(dice: Dice, codes: &[&'static str]) -> &'static str {
+    let at = usize::from(dice.chance(500));
+    codes.get(at).or(codes.first()).copied().unwrap_or("SystemBusy")
+}
+
+fn misbehave(manner: Manner, dice: Dice) -> Say {
+    match manner {
+        Manner::ServerError => {
+            let status = if dice.chance(500) { 500 } else { 503 };
+            Say::Answer { status, body: b"try again".to_vec() }
+        }
+        Manner::Garbage => {
+            Say::Answer { status: 200, body: behaviour::garbage(dice).as_bytes().to_vec() }
+        }
+        Manner::HangUp => Say::HangUp,
+        Manner::Hold | Manner::Truth | Manner::Duplicate => Say::Hold,
+    }
+}
+
+fn error_body(code: &'static str) -> ErrorBody {
+    ErrorBody { error_code: code.to_owned(), error_description: None }
+}
+
+pub(super) fn error(status: u16, code: &'static str) -> Say {
+    Say::Answer { status, body: to_json(&error_body(code)) }
+}
+
+fn to_json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
