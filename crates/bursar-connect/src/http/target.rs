@@ -8,6 +8,7 @@ use hyper::Uri;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -107,7 +108,11 @@ impl Tls {
             url: target.authority.clone(),
             why: "no certificate can be made out to that host",
         })?;
-        let config = ClientConfig::builder().with_root_certificates(trusted(roots)?);
+        // Named, because another crate in the same binary may bring another implementation along.
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| BadSettings::Roots(error.to_string()))?
+            .with_root_certificates(trusted(roots)?);
         Ok(Self { connector: TlsConnector::from(Arc::new(config.with_no_client_auth())), name })
     }
 

@@ -7,7 +7,8 @@ use bursar_core::money::Money;
 use bursar_core::payout::{Answer, Outcome};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::provider::{Books, Order, Provider, Reply, Say};
+use super::payment::Books;
+use super::provider::{Order, Provider, Reply, Say};
 use super::{Options, Profile};
 use crate::error_map::ErrorMap;
 use crate::http::classify::{self, Heard};

@@ -10,6 +10,7 @@
 mod behaviour;
 mod channel;
 mod dice;
+mod payment;
 mod provider;
 mod serve;
 mod tell;
@@ -20,8 +21,10 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use channel::{SimChannel, SimSettings};
-pub use provider::{Books, Entry, Order, Provider, Reply, Say, State, Told};
-pub use serve::{ServeOptions, Telling, serve};
+pub use payment::{Books, Entry, State};
+pub use provider::{Order, Provider, Reply, Say, Told};
+pub use serve::{ServeOptions, serve};
+pub use tell::Telling;
 
 /// How badly it behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::behaviour::{self, Fate, Manner, News};
 use super::dice::Dice;
+use super::payment::{Books, Entry, Payment, error, to_json};
 use super::{Options, Profile};
-use crate::gsma::{self, ErrorBody, Status};
+use crate::gsma::Status;
 
 /// A calm provider finishes what was pending within five seconds; it leaves itself some room.
 const CALM_FINISH: Duration = Duration::from_secs(2);
@@ -47,50 +46,12 @@ pub struct Told {
     pub body: Vec<u8>,
 }
 
-/// Every payment that was ever processed, in the order of their references.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Books {
-    pub payments: Vec<Entry>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
-    pub reference: String,
-    pub amount: String,
-    pub currency: String,
-    pub state: State,
-    pub submissions: u32,
-    pub times_paid: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    Paid,
-    NotPaid,
-    Pending,
-}
-
 /// What is known under a reference, processed or not.
 #[derive(Debug, Default)]
 struct Case {
     arrivals: u32,
     questions: u32,
     payment: Option<Payment>,
-}
-
-#[derive(Debug)]
-struct Payment {
-    amount: String,
-    currency: String,
-    /// Our own name for it.
-    name: String,
-    submissions: u32,
-    times_paid: u32,
-    /// Submissions that are still to be decided.
-    pending: u32,
-    refusal: Option<&'static str>,
-    visible_at: Duration,
 }
 
 #[derive(Debug)]
@@ -186,8 +147,8 @@ impl Provider {
                 let at = now.saturating_add(dice.delay(pace.finish));
                 self.plan(at, Timer::Finish { reference: reference.to_owned(), pays });
             }
-            Fate::Refused => payment.refusal = Some(refusal(dice, &PERMANENT)),
-            Fate::RefusedForNow => payment.refusal = Some(refusal(dice, &PASSING)),
+            Fate::Refused => payment.refuse(false, dice),
+            Fate::RefusedForNow => payment.refuse(true, dice),
         }
         match (fate, manner) {
             // Whoever was told so needs no callback.
@@ -262,15 +223,7 @@ impl Provider {
 
     /// What the books say about a reference, if it was ever processed.
     pub fn entry(&self, reference: &str) -> Option<Entry> {
-        let payment = self.payment(reference)?;
-        Some(Entry {
-            reference: reference.to_owned(),
-            amount: payment.amount.clone(),
-            currency: payment.currency.clone(),
-            state: payment.state(),
-            submissions: payment.submissions,
-            times_paid: payment.times_paid,
-        })
+        self.payment(reference).map(|payment| payment.entry(reference))
     }
 
     /// Plans the callbacks about what a payment has become, as they come: late, twice, never, or in the wrong order.
@@ -316,83 +269,6 @@ impl Provider {
     }
 }
 
-impl Payment {
-    fn new(order: &Order, dice: Dice) -> Self {
-        Self {
-            amount: order.amount.clone(),
-            currency: order.currency.clone(),
-            name: dice.name(),
-            submissions: 0,
-            times_paid: 0,
-            pending: 0,
-            refusal: None,
-            visible_at: Duration::ZERO,
-        }
-    }
-
-    fn pay(&mut self) {
-        self.times_paid = self.times_paid.saturating_add(1);
-    }
-
-    fn finish(&mut self, pays: bool) {
-        self.pending = self.pending.saturating_sub(1);
-        if pays {
-            self.pay();
-        } else {
-            self.refusal = Some("PayeeUnavailable");
-        }
-    }
-
-    const fn state(&self) -> State {
-        match (self.times_paid, self.pending) {
-            (0, 0) => State::NotPaid,
-            (0, _) => State::Pending,
-            (_, _) => State::Paid,
-        }
-    }
-
-    const fn status(&self) -> Status {
-        match self.state() {
-            State::Paid => Status::Completed,
-            State::NotPaid => Status::Failed,
-            State::Pending => Status::Pending,
-        }
-    }
-
-    fn describe(&self, reference: &str, status: Status) -> gsma::State {
-        let refusal = self.refusal.filter(|_| status == Status::Failed);
-        gsma::State {
-            status: status.word().to_owned(),
-            client_correlation_id: Some(reference.to_owned()),
-            transaction_reference: Some(self.name.clone()),
-            error_reference: refusal.map(error_body),
-        }
-    }
-
-    /// What is said to whoever submits it.
-    fn submitted(&self, reference: &str) -> Say {
-        let status = match (self.state(), self.refusal) {
-            (State::NotPaid, refusal) => return error(400, refusal.unwrap_or("FormatError")),
-            (State::Paid, _) => 200,
-            (State::Pending, _) => 202,
-        };
-        Say::Answer { status, body: to_json(&self.describe(reference, self.status())) }
-    }
-
-    /// What is said to whoever asks.
-    fn answered(&self, reference: &str) -> Say {
-        Say::Answer { status: 200, body: to_json(&self.describe(reference, self.status())) }
-    }
-}
-
-const PERMANENT: [&str; 3] = ["AccountClosed", "AccountNotFound", "LimitExceeded"];
-const PASSING: [&str; 2] = ["SystemBusy", "InsufficientFloat"];
-
-fn refusal(dice: Dice, codes: &[&'static str]) -> &'static str {
-    let at = usize::from(dice.chance(500));
-    codes.get(at).or(codes.first()).copied().unwrap_or("SystemBusy")
-}
-
 fn misbehave(manner: Manner, dice: Dice) -> Say {
     match manner {
         Manner::ServerError => {
@@ -405,16 +281,4 @@ fn misbehave(manner: Manner, dice: Dice) -> Say {
         Manner::HangUp => Say::HangUp,
         Manner::Hold | Manner::Truth | Manner::Duplicate => Say::Hold,
     }
-}
-
-fn error_body(code: &'static str) -> ErrorBody {
-    ErrorBody { error_code: code.to_owned(), error_description: None }
-}
-
-pub(super) fn error(status: u16, code: &'static str) -> Say {
-    Say::Answer { status, body: to_json(&error_body(code)) }
-}
-
-fn to_json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).unwrap_or_default()
 }

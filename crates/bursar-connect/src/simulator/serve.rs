@@ -22,30 +22,22 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower_service::Service as _;
 
-use super::provider::{Order, Provider, Reply, Say, Told, error};
-use super::tell::{self, Teller};
+use super::payment::error;
+use super::provider::{Order, Provider, Reply, Say, Told};
+use super::tell::{self, Telling};
 use super::{Options, Profile};
 use crate::gsma::{CORRELATION_ID, Transaction, is_name};
-use crate::http::BadSettings;
-use crate::secret::Secret;
 
 /// Whoever gets no answer gives up before this.
 const HOLD_MAX: Duration = Duration::from_mins(2);
 const CONNECTIONS_MAX: usize = 8_192;
 const BODY_MAX: usize = 64 * 1024;
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct ServeOptions {
     pub options: Options,
     /// Where callbacks go; none are sent without it.
     pub telling: Option<Telling>,
-}
-
-/// Where callbacks go, and what they are signed with.
-#[derive(Debug, Clone)]
-pub struct Telling {
-    pub url: String,
-    pub secret: Secret,
 }
 
 /// What all requests share.
@@ -66,13 +58,13 @@ pub async fn serve(
     listener: TcpListener,
     options: ServeOptions,
     shutdown: impl Future<Output = ()>,
-) -> Result<(), BadSettings> {
-    let teller = options.telling.map(Teller::new).transpose()?;
-    let provider = Mutex::new(Provider::new(options.options, teller.is_some()));
+) {
+    let ServeOptions { options, telling } = options;
+    let provider = Mutex::new(Provider::new(options, telling.is_some()));
     let shop = Arc::new(Shop { provider, start: Instant::now(), news: Notify::new() });
     let mut tasks = JoinSet::new();
-    if let Some(teller) = teller {
-        tasks.spawn(tell::run(Arc::clone(&shop), teller));
+    if let Some(telling) = telling {
+        tasks.spawn(tell::run(Arc::clone(&shop), telling));
     }
     let router = router(shop);
     let seats = Arc::new(Semaphore::new(CONNECTIONS_MAX));
@@ -91,7 +83,6 @@ pub async fn serve(
         }
     }
     tasks.shutdown().await;
-    Ok(())
 }
 
 /// The next caller, once there is a seat.

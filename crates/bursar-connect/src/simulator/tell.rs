@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::provider::Told;
-use super::serve::{Shop, Telling};
+use super::serve::Shop;
 use crate::callback::{self, SIGNATURE_HEADER};
 use crate::http::wire::{Limits, Wire};
 use crate::http::{BadSettings, Roots, Target, Tls};
@@ -23,18 +23,19 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Whoever is to be told may be down for a moment.
 const RESTS_MS: [u64; 4] = [100, 300, 1_000, 3_000];
 
+/// Where callbacks go, and what they are signed with.
 #[derive(Debug)]
-pub(super) struct Teller {
+pub struct Telling {
     wire: Wire,
     target: Target,
     secret: Secret,
 }
 
-impl Teller {
-    pub(super) fn new(telling: Telling) -> Result<Self, BadSettings> {
-        let target = Target::parse(&telling.url)?;
+impl Telling {
+    pub fn new(url: &str, secret: Secret) -> Result<Self, BadSettings> {
+        let target = Target::parse(url)?;
         let tls = target.is_secure.then(|| Tls::new(&target, &Roots::System)).transpose()?;
-        Ok(Self { wire: Wire::new(target.clone(), tls, HANDS), target, secret: telling.secret })
+        Ok(Self { wire: Wire::new(target.clone(), tls, HANDS), target, secret })
     }
 
     async fn tell(&self, told: Told) {
@@ -66,8 +67,8 @@ impl Teller {
 }
 
 /// Tells what there is to tell, for ever.
-pub(super) async fn run(shop: Arc<Shop>, teller: Teller) {
-    let teller = Arc::new(teller);
+pub(super) async fn run(shop: Arc<Shop>, telling: Telling) {
+    let telling = Arc::new(telling);
     let mut calls = JoinSet::new();
     loop {
         let (told, next_in) = shop.told();
@@ -75,8 +76,8 @@ pub(super) async fn run(shop: Arc<Shop>, teller: Teller) {
             while calls.len() >= HANDS {
                 calls.join_next().await;
             }
-            let teller = Arc::clone(&teller);
-            calls.spawn(async move { teller.tell(told).await });
+            let telling = Arc::clone(&telling);
+            calls.spawn(async move { telling.tell(told).await });
         }
         tokio::select! {
             () = shop.news.notified() => {}

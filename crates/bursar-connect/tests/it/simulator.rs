@@ -35,7 +35,7 @@ impl Running {
         let stopped = Arc::clone(&stop);
         let task = tokio::spawn(async move {
             let shutdown = async move { stopped.notified().await };
-            serve(listener, ServeOptions { options, telling }, shutdown).await.unwrap();
+            serve(listener, ServeOptions { options, telling }, shutdown).await;
         });
         Self { address, stop, task }
     }
@@ -267,7 +267,7 @@ async fn callbacks_are_signed_and_sent_again_if_they_were_not_heard() {
     let heard = Heard::default();
     let url = listen(Arc::clone(&heard)).await;
     let secret = Secret::new("open sesame");
-    let telling = Telling { url, secret: secret.clone() };
+    let telling = Telling::new(&url, secret.clone()).unwrap();
     let server = Running::new(Profile::Calm, Some(telling)).await;
     let connections = http(HttpSettings::new(format!("http://{}", server.address)));
     let outcomes = submit_all(&connections, 20).await;

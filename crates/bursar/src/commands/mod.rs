@@ -5,6 +5,7 @@ mod check;
 mod demo;
 mod ledger;
 mod numscript;
+mod simulate_channel;
 
 use std::path::PathBuf;
 
@@ -37,6 +38,7 @@ enum Command {
     /// Run and check Numscript programs
     #[command(subcommand)]
     Numscript(numscript::Command),
+    SimulateChannel(simulate_channel::Arguments),
     /// Measure speed, as ratios within one run
     #[command(subcommand)]
     Bench(bench::Command),
@@ -51,6 +53,7 @@ impl Arguments {
             Command::Migrate(arguments) => arguments.run(config),
             Command::Ledger(command) => command.run(config),
             Command::Numscript(command) => command.run(),
+            Command::SimulateChannel(arguments) => arguments.run(),
             Command::Bench(command) => command.run(),
         }
     }

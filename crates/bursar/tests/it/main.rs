@@ -19,5 +19,6 @@ mod licences;
 mod refusals;
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;
+mod simulate_channel;
 mod tidy;
 mod views;

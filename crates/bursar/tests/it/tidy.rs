@@ -10,7 +10,7 @@ const ARROWS: [(&str, &[&str]); 5] = [
     ("bursar-store", &["bursar-core"]),
     ("bursar-connect", &["bursar-core"]),
     ("bursar-engine", &["bursar-core", "bursar-store"]),
-    ("bursar", &["bursar-core", "bursar-store"]),
+    ("bursar", &["bursar-connect", "bursar-core", "bursar-store"]),
 ];
 
 /// What the core may depend on: nothing that reads, waits, draws or logs.
