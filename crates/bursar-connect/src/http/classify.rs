@@ -4,7 +4,7 @@ use bursar_core::payout::{Answer, Outcome};
 use serde::Deserialize;
 
 use crate::error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED};
-use crate::gsma::{ErrorBody, State, Status, excerpt};
+use crate::gsma::{ErrorBody, State, Status, excerpt, is_name};
 
 /// What came back over the wire, whole.
 #[derive(Debug, Clone)]
@@ -30,14 +30,29 @@ pub(crate) enum Echo {
 struct Named {
     #[serde(default)]
     client_correlation_id: Option<String>,
+    /// What a whole transaction calls it.
+    #[serde(default)]
+    requesting_organisation_transaction_reference: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Link {
+    link: String,
 }
 
 impl Heard {
     pub(crate) fn echo_of(&self, reference: &str) -> Echo {
         let parsed: Option<Named> = serde_json::from_slice(&self.body).ok();
-        let in_body = parsed.and_then(|parsed| parsed.client_correlation_id);
-        let names = self.echo.iter().chain(&in_body);
-        let is_ours: Vec<bool> = names.map(|name| name.eq_ignore_ascii_case(reference)).collect();
+        let in_body = parsed.map(|parsed| {
+            [parsed.client_correlation_id, parsed.requesting_organisation_transaction_reference]
+        });
+        let in_body = in_body.iter().flatten().flatten();
+        let is_ours: Vec<bool> = self
+            .echo
+            .iter()
+            .chain(in_body)
+            .map(|name| name.eq_ignore_ascii_case(reference))
+            .collect();
         if is_ours.is_empty() {
             Echo::None
         } else if is_ours.iter().all(|is_ours| *is_ours) {
@@ -45,6 +60,15 @@ impl Heard {
         } else {
             Echo::Another
         }
+    }
+
+    /// Where the transaction is to be found, if that is all that was said: a path at the same provider.
+    pub(crate) fn link(&self, reference: &str) -> Option<String> {
+        let is_ours = self.status == 200 && self.doubt(reference).is_none();
+        let said: Link = serde_json::from_slice(&self.body).ok().filter(|_| is_ours)?;
+        let is_path = is_name(&said.link) && said.link.starts_with('/');
+        let says_more = serde_json::from_slice::<State>(&self.body).is_ok();
+        Some(said.link).filter(|_| is_path && !says_more)
     }
 
     /// Why this may be an answer to something else.

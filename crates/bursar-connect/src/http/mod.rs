@@ -3,6 +3,7 @@
 //! A submission is `POST {url}/transactions` and a question `GET {url}/responses/{reference}`; both carry our reference as
 //! `X-CorrelationID` and are answered with the state of the transaction: `{"status": "pending" | "completed" | "failed" |
 //! "returned", "clientCorrelationId", "transactionReference", "errorReference": {"errorCode", "errorDescription"}}`.
+//! A question may also be answered with `{"link": "/transactions/…"}`, below the same URL; it is followed once.
 //! An answer should name our reference, in the body or as `X-CorrelationID`: a connection is used again only after an
 //! answer that did, so that a late answer is never taken for the next one's.
 
@@ -16,6 +17,9 @@ use std::time::Duration;
 
 use bursar_core::money::Money;
 use bursar_core::payout::{Answer, Beneficiary, Outcome};
+use http_body_util::Full;
+use hyper::Request;
+use hyper::body::Bytes;
 use tokio::time::Instant;
 
 use crate::error_map::ErrorMap;
@@ -126,15 +130,37 @@ impl HttpChannel {
 
     /// Asks what became of a reference.
     pub(crate) async fn query(&self, reference: &str, lease: Instant) -> Answer {
-        let request = match self.requests.query(reference) {
-            Ok(request) => request,
-            Err(detail) => return Answer::Failed { detail },
+        let asked = self.ask(reference, limits(self.query_timeout, lease)).await;
+        asked.unwrap_or_else(|detail| Answer::Failed { detail })
+    }
+
+    /// Some providers only say where the answer is: then one more question is asked.
+    async fn ask(&self, reference: &str, limits: Limits) -> Result<Answer, String> {
+        let heard = self.hear(self.requests.query(reference)?, reference, limits).await?;
+        let Some(link) = heard.link(reference) else {
+            return Ok(classify::query(&self.errors, reference, &heard));
         };
-        let limits = limits(self.query_timeout, lease);
-        match self.wire.exchange(request, limits, names(reference)).await {
-            Ok(heard) => classify::query(&self.errors, reference, &heard),
-            Err(broken) => Answer::Failed { detail: broken.why },
+        let request = self.requests.follow(&link, reference)?;
+        let heard = self.hear(request, reference, limits).await?;
+        match classify::query(&self.errors, reference, &heard) {
+            // Whoever has a link for it has it.
+            Answer::NotFound => Err("the link leads nowhere".to_owned()),
+            answer @ (Answer::Paid { .. }
+            | Answer::NotPaid { .. }
+            | Answer::Pending { .. }
+            | Answer::Returned { .. }
+            | Answer::Failed { .. }) => Ok(answer),
         }
+    }
+
+    async fn hear(
+        &self,
+        request: Request<Full<Bytes>>,
+        reference: &str,
+        limits: Limits,
+    ) -> Result<Heard, String> {
+        let heard = self.wire.exchange(request, limits, names(reference)).await;
+        heard.map_err(|broken| broken.why)
     }
 }
 

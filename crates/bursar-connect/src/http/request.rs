@@ -82,6 +82,15 @@ impl Requests {
         finish(self.begin(&Method::GET, &path, reference, b"")?, Vec::new())
     }
 
+    /// Where the provider says that the transaction is.
+    pub(super) fn follow(
+        &self,
+        link: &str,
+        reference: &str,
+    ) -> Result<Request<Full<Bytes>>, String> {
+        finish(self.begin(&Method::GET, link, reference, b"")?, Vec::new())
+    }
+
     fn begin(
         &self,
         method: &Method,

@@ -207,3 +207,34 @@ async fn a_provider_that_flips_is_reported_faithfully() {
         assert_eq!(word(&query(&connections, REFERENCE, later()).await), expected);
     }
 }
+
+#[tokio::test]
+async fn a_link_is_followed_once_and_never_to_another_place() {
+    let link = |to: &str| answer(200, &format!(r#"{{"link":"{to}"}}"#));
+    let found = answer(
+        200,
+        r#"{"transactionStatus":"completed","requestingOrganisationTransactionReference":"019a-r1"}"#,
+    );
+    let missing = answer(404, r#"{"errorCode":"TransactionNotFound"}"#);
+    let another = answer(
+        200,
+        r#"{"transactionStatus":"completed","requestingOrganisationTransactionReference":"019a-r2"}"#,
+    );
+    for (first, second, expected, requests) in [
+        (link("/transactions/7"), found.clone(), "paid", 2),
+        (link("/transactions/7"), another, "failed", 2),
+        (link("/transactions/7"), link("/transactions/7"), "failed", 2),
+        // Whoever has a link for it has it: this is not the proof that it never arrived.
+        (link("/transactions/7"), missing, "failed", 2),
+        (link("http://elsewhere.example/"), found.clone(), "failed", 1),
+        (link("/a b"), found, "failed", 1),
+    ] {
+        let turns = vec![vec![Act::Read, first], vec![Act::Read, second, Act::Stay]];
+        let server = Server::new(turns).await;
+        let settings = HttpSettings::new(format!("{}/mm", server.url));
+        let answer = query(&http(settings), REFERENCE, later()).await;
+        assert_eq!(word(&answer), expected, "{answer:?}");
+        let text = server.seen(|seen| String::from_utf8(seen.bytes.clone()).unwrap());
+        assert_eq!(text.matches("GET /mm/").count(), requests, "{text}");
+    }
+}
