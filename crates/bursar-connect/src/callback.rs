@@ -68,6 +68,7 @@ pub fn parse_with(errors: &ErrorMap, body: &[u8]) -> Result<Callback, BadCallbac
         verdict,
         provider_reference: state.provider_reference(),
         detail: state.error_reference.as_ref().map(gsma::ErrorBody::text),
+        digest: None,
     };
     Ok(Callback { reference, evidence })
 }

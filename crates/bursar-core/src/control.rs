@@ -68,7 +68,7 @@ pub struct Switch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turned {
     Freeze { reason: String },
-    Unfreeze,
+    Unfreeze { reason: String },
 }
 
 impl Control {
@@ -101,8 +101,8 @@ impl Control {
                 self.freezes.insert(scope.clone(), freeze);
                 Ok(Standing::Frozen)
             }
-            (Turned::Unfreeze, None) => Ok(Standing::Open),
-            (Turned::Unfreeze, Some(freeze)) => match &freeze.lifted_by {
+            (Turned::Unfreeze { .. }, None) => Ok(Standing::Open),
+            (Turned::Unfreeze { .. }, Some(freeze)) => match &freeze.lifted_by {
                 None => {
                     let (actor, is_approver) = (actor.clone(), *is_approver);
                     freeze.lifted_by = Some(Lifter { actor, is_approver });

@@ -4,6 +4,9 @@ use jiff::Timestamp;
 
 use crate::ids::EventId;
 
+/// What the resources of alerts begin with.
+pub const ALERT: &str = "alert:";
+
 /// Something that happened to a resource. Its numbers count from 1 for each resource, without gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedEvent {

@@ -8,6 +8,7 @@
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+mod admit;
 pub mod apply;
 pub mod attempt;
 pub mod channel;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use crate::admit::Admitted;
 use crate::apply::epoch_name;
 use crate::flow::FlowState;
 use crate::funds::Funds;
@@ -15,7 +16,7 @@ use crate::numscript::Name;
 use crate::payin;
 use crate::records::ReadSet;
 use crate::registry::RecordKey;
-use crate::request::{Admitted, Batch, Wake};
+use crate::request::{Batch, Wake};
 use crate::reservation::Booking;
 use crate::rulebook::{Bound, Rule, Rulebook};
 
@@ -113,8 +114,9 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
     let mut plan = ReadPlan::default();
     for request in batch.requests() {
         match request {
-            Admitted::Post(bound, _) => plan.add_bound(bound),
-            Admitted::Revert(revert, _) => {
+            Admitted::Post(post, _) => plan.add_bound(&post.bound),
+            Admitted::Revert(back, _) => {
+                let revert = &back.revert;
                 plan.references.insert((REVERT.into(), revert.id.to_string()));
                 plan.transactions.insert(revert.id);
             }

@@ -19,10 +19,11 @@ pub enum Kind {
     Merchant,
     Beneficiary,
     ApiKey,
+    Alert,
 }
 
 impl Kind {
-    pub const ALL: [Self; 3] = [Self::Merchant, Self::Beneficiary, Self::ApiKey];
+    pub const ALL: [Self; 4] = [Self::Merchant, Self::Beneficiary, Self::ApiKey, Self::Alert];
 
     /// As the stores name it.
     pub const fn name(self) -> &'static str {
@@ -30,6 +31,7 @@ impl Kind {
             Self::Merchant => "merchant",
             Self::Beneficiary => "beneficiary",
             Self::ApiKey => "api_key",
+            Self::Alert => "alert",
         }
     }
 }
@@ -40,6 +42,7 @@ impl fmt::Display for Kind {
             Self::Merchant => "merchant",
             Self::Beneficiary => "beneficiary",
             Self::ApiKey => "API key",
+            Self::Alert => "alert",
         })
     }
 }
@@ -72,6 +75,15 @@ pub enum Content {
     Merchant(Merchant),
     Beneficiary(Payee),
     ApiKey(ApiKey),
+    Alert(Alert),
+}
+
+/// Something that somebody must look at, raised and cleared by whoever watches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alert {
+    pub is_raised: bool,
+    pub detail: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,6 +164,7 @@ pub enum Change {
     AddBeneficiary { merchant: String, details: Beneficiary },
     IssueKey { name: String, role: Role, merchant: Option<String>, digest: [u8; 32] },
     RevokeKey { id: String },
+    SetAlert { name: String, is_raised: bool, detail: String },
 }
 
 /// A record that a commit writes.
@@ -176,6 +189,7 @@ impl Content {
             Self::Merchant(_) => Kind::Merchant,
             Self::Beneficiary(_) => Kind::Beneficiary,
             Self::ApiKey(_) => Kind::ApiKey,
+            Self::Alert(_) => Kind::Alert,
         }
     }
 
@@ -184,6 +198,7 @@ impl Content {
             Self::Merchant(merchant) => to_json(merchant),
             Self::Beneficiary(payee) => to_json(payee),
             Self::ApiKey(key) => to_json(key),
+            Self::Alert(alert) => to_json(alert),
         }
     }
 
@@ -197,6 +212,7 @@ impl Content {
             Kind::Merchant => serde_json::from_str(text).map(Self::Merchant),
             Kind::Beneficiary => serde_json::from_str(text).map(Self::Beneficiary),
             Kind::ApiKey => serde_json::from_str(text).map(Self::ApiKey),
+            Kind::Alert => serde_json::from_str(text).map(Self::Alert),
         };
         read.map_err(|error| unreadable(error.to_string()))
     }
@@ -213,6 +229,7 @@ impl Record {
             Content::Merchant(_) => &self.id,
             Content::Beneficiary(payee) => &payee.merchant,
             Content::ApiKey(key) => key.merchant.as_deref().unwrap_or_default(),
+            Content::Alert(_) => "",
         }
     }
 }
@@ -234,6 +251,8 @@ impl Change {
             Self::AddBeneficiary { .. } => "beneficiary.add",
             Self::IssueKey { .. } => "key.issue",
             Self::RevokeKey { .. } => "key.revoke",
+            Self::SetAlert { is_raised: true, .. } => "alert.raised",
+            Self::SetAlert { is_raised: false, .. } => "alert.cleared",
         }
     }
 
@@ -254,7 +273,7 @@ impl Change {
                     Err(Rejection::BadScope)
                 }
             }
-            Self::RevokeKey { .. } => Ok(()),
+            Self::RevokeKey { .. } | Self::SetAlert { .. } => Ok(()),
         }
     }
 
@@ -270,6 +289,7 @@ impl Change {
             }
             Self::IssueKey { digest, .. } => (Kind::ApiKey, ApiKey::id_of(digest).to_string()),
             Self::RevokeKey { id } => (Kind::ApiKey, id.clone()),
+            Self::SetAlert { name, .. } => (Kind::Alert, name.clone()),
         };
         RecordKey { kind, id }
     }
@@ -279,9 +299,10 @@ impl Change {
         match self {
             Self::AddBeneficiary { merchant, .. } => Some(merchant),
             Self::IssueKey { merchant, .. } => merchant.as_deref(),
-            Self::OpenMerchant { .. } | Self::ChangeMerchant { .. } | Self::RevokeKey { .. } => {
-                None
-            }
+            Self::OpenMerchant { .. }
+            | Self::ChangeMerchant { .. }
+            | Self::RevokeKey { .. }
+            | Self::SetAlert { .. } => None,
         }
     }
 
@@ -325,6 +346,10 @@ impl Change {
             (Self::RevokeKey { .. }, Some(Content::ApiKey(known))) => {
                 let revoked_at = Some(known.revoked_at.unwrap_or(now));
                 Ok(Content::ApiKey(ApiKey { revoked_at, ..known.clone() }))
+            }
+            (Self::SetAlert { is_raised, detail, .. }, _) => {
+                let (is_raised, detail) = (*is_raised, detail.clone());
+                Ok(Content::Alert(Alert { is_raised, detail }))
             }
             (
                 Self::OpenMerchant { .. } | Self::AddBeneficiary { .. } | Self::IssueKey { .. },

@@ -3,7 +3,9 @@
 mod commands;
 mod config;
 mod failure;
+mod node;
 mod report;
+mod signals;
 mod terminal;
 
 use std::process::ExitCode;

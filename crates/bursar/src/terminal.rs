@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::failure::Failure;
 
@@ -16,6 +18,19 @@ pub(crate) fn out() -> Out {
 }
 
 /// Writes a block of text to standard output.
+/// Logs go to standard error, as `BURSAR_LOG` says; `BURSAR_LOG_FORMAT=json` for programs.
+pub(crate) fn log() -> Result<(), Failure> {
+    let filter = EnvFilter::builder()
+        .with_default_directive(LevelFilter::INFO.into())
+        .with_env_var("BURSAR_LOG")
+        .try_from_env();
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new("info"));
+    let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let is_json = std::env::var("BURSAR_LOG_FORMAT").is_ok_and(|format| format == "json");
+    let set = if is_json { logger.json().try_init() } else { logger.try_init() };
+    set.map_err(|error| Failure::new(format!("cannot log: {error}. Nothing was started")))
+}
+
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")?;

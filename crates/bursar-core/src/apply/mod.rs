@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use crate::admit::{Admitted, Post, TakeBack};
 use crate::commit::{Commit, FlowWrite};
 use crate::control::{Control, ControlWrite, Switch, Turned};
 use crate::effect::{Call, Effect};
@@ -18,12 +19,11 @@ use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Flow, FlowState, is_flow_name};
 use crate::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
 use crate::ids::{EventId, FlowId};
-use crate::ledger::{Admission, Ledger, Revert};
+use crate::ledger::{Admission, Ledger, Posted, REVERT};
 use crate::records::ReadSet;
 use crate::registry::{Record, RecordKey, RecordWrite};
 use crate::rejection::Rejection;
-use crate::request::{Admitted, Answer, Batch, Reply, Wake, Woken};
-use crate::rulebook::Bound;
+use crate::request::{Answer, Batch, Reply, Wake, Woken};
 use crate::rules::Rules;
 
 /// Decides a batch. Nothing is read and nothing is written: the commit says what must be saved.
@@ -33,8 +33,8 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
         .requests()
         .iter()
         .map(|request| match request {
-            Admitted::Post(bound, admission) => draft.post(bound, admission),
-            Admitted::Revert(revert, admission) => draft.revert(revert, admission),
+            Admitted::Post(post, admission) => draft.post(post, admission),
+            Admitted::Revert(back, admission) => draft.revert(back, admission),
             Admitted::Reserve(reserve, admission) => draft.reserve(reserve, admission),
             Admitted::Decide(decide, admission) => draft.decide(decide, admission),
             Admitted::CreatePayout(create, admission) => draft.create_payout(create, admission),
@@ -133,7 +133,7 @@ impl<'r> Draft<'r> {
         if self.control != before {
             let (action, note) = match &switch.turn {
                 Turned::Freeze { reason } => ("freeze", reason.as_str()),
-                Turned::Unfreeze => ("unfreeze", ""),
+                Turned::Unfreeze { reason } => ("unfreeze", reason.as_str()),
             };
             self.ledger.touch(admission.now);
             self.note((&switch.actor, action), &name, note, admission);
@@ -142,21 +142,40 @@ impl<'r> Draft<'r> {
     }
 
     /// An event from outside. What belongs to a flow is booked by the flow alone, or the two would drift apart.
-    fn post(&mut self, bound: &Bound<'_>, admission: &Admission) -> Answer {
+    fn post(&mut self, post: &Post<'_>, admission: &Admission) -> Answer {
+        let Post { bound, actor } = post;
         if is_flow_name(bound.reference()) {
             return Err(Rejection::BelongsToFlow { name: bound.reference().to_owned() });
         }
-        self.ledger.post_bound(bound, admission).map(Reply::Posted)
+        let posted = self.ledger.post_bound(bound, admission)?;
+        self.note_posted(actor.as_deref(), bound.rule().event(), posted, admission);
+        Ok(Reply::Posted(posted))
     }
 
-    fn revert(&mut self, revert: &Revert, admission: &Admission) -> Answer {
+    /// Whoever posts by hand is on the record, once.
+    fn note_posted(
+        &mut self,
+        actor: Option<&str>,
+        event: &str,
+        posted: Posted,
+        admission: &Admission,
+    ) {
+        if let (Some(actor), Posted::New(id)) = (actor, posted) {
+            self.note((actor, "ledger.post"), &id.to_string(), event, admission);
+        }
+    }
+
+    fn revert(&mut self, back: &TakeBack, admission: &Admission) -> Answer {
+        let TakeBack { revert, actor } = back;
         let original = self.ledger.transaction(revert.id);
         if let Some(name) =
             original.map(|original| &original.reference).filter(|name| is_flow_name(name))
         {
             return Err(Rejection::BelongsToFlow { name: name.clone() });
         }
-        self.ledger.revert(&self.rules.rulebook, revert, admission).map(Reply::Posted)
+        let posted = self.ledger.revert(&self.rules.rulebook, revert, admission)?;
+        self.note_posted(actor.as_deref(), REVERT, posted, admission);
+        Ok(Reply::Posted(posted))
     }
 
     /// The reply that was given under this key, if there was one.

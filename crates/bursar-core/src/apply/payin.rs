@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::Draft;
+use crate::admit::TakePayIn;
 use crate::flow::{Flow, FlowState};
 use crate::idempotency::FlowReply;
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::payin::{Heard, NewPayIn, PayIn, Said, State, Step, Terms, lookup, step};
 use crate::rejection::Rejection;
-use crate::request::{Answer, Reply, TakePayIn};
+use crate::request::{Answer, Reply};
 
 /// Words of a provider that are kept for one pay-in. Later ones count, but leave no trace of their own.
 const SAID_MAX: usize = 64;

@@ -1,6 +1,7 @@
 //! Payouts: made, cancelled, decided, and moved on by what channels say.
 
 use super::Draft;
+use crate::admit::{Cancel, CreatePayout, Resolve};
 use crate::attempt::Attempt;
 use crate::effect::Effect;
 use crate::flow::{Flow, FlowState};
@@ -8,7 +9,7 @@ use crate::ids::{FlowId, PayoutId, reference};
 use crate::ledger::{Admission, Posted, Revert, RevertOverdraft};
 use crate::payout::{Booking, Cancellation, Context, Decision, Event, Payout, State, step};
 use crate::rejection::Rejection;
-use crate::request::{Answer, Cancel, CreatePayout, Reply, Report, Resolve, Told};
+use crate::request::{Answer, Reply, Report, Told};
 
 impl Draft<'_> {
     pub(super) fn create_payout(

@@ -1,8 +1,11 @@
 //! Records that people keep: made, changed, and looked up by whoever needs them to be in order.
 
 use super::Draft;
+use crate::feed::{ALERT, FeedEvent};
+use crate::flow::to_json;
+use crate::ids::EventId;
 use crate::ledger::Admission;
-use crate::registry::{Content, MerchantStatus, Record, RecordKey, Registration};
+use crate::registry::{Alert, Content, MerchantStatus, Record, RecordKey, Registration};
 use crate::rejection::Rejection;
 use crate::request::{Answer, Reply};
 
@@ -34,8 +37,27 @@ impl Draft<'_> {
         self.records_before.entry(key.clone()).or_insert(before);
         self.records.insert(key, record.clone());
         self.ledger.touch(now);
-        self.note((actor, change.action()), &record.id, "", admission);
+        match &record.content {
+            Content::Alert(alert) => self.tell_alert(&record, alert, change.action(), admission),
+            Content::Merchant(_) | Content::Beneficiary(_) | Content::ApiKey(_) => {
+                self.note((actor, change.action()), &record.id, "", admission);
+            }
+        }
         Ok(Reply::Registered { record: Box::new(record), is_new: before.is_none() })
+    }
+
+    /// An alert that changes is told; its versions number its events.
+    fn tell_alert(&mut self, record: &Record, alert: &Alert, kind: &str, admission: &Admission) {
+        let seed = admission.seed.child([&record.id, &record.version.to_string()]);
+        self.events.push(FeedEvent {
+            id: EventId::new(admission.now, &seed, 0),
+            kind: kind.to_owned(),
+            resource: format!("{ALERT}{}", record.id),
+            merchant: String::new(),
+            sequence: record.version,
+            time: admission.now,
+            data: to_json(alert),
+        });
     }
 
     /// Nothing new begins for a merchant that is not there or closed.
@@ -48,7 +70,7 @@ impl Draft<'_> {
                     Err(Rejection::MerchantClosed { merchant: id.to_owned() })
                 }
             },
-            Some(Content::Beneficiary(_) | Content::ApiKey(_)) | None => {
+            Some(Content::Beneficiary(_) | Content::ApiKey(_) | Content::Alert(_)) | None => {
                 Err(Rejection::UnknownMerchant { merchant: id.chars().take(80).collect() })
             }
         }

@@ -1,11 +1,12 @@
 //! Reservations: made, decided by somebody, or over because their time has come.
 
 use super::Draft;
+use crate::admit::{Decide, Reserve};
 use crate::flow::{Flow, FlowState};
 use crate::ids::{FlowId, ReservationId};
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
-use crate::request::{Answer, Decide, Reserve};
+use crate::request::Answer;
 use crate::reservation::{Booking, Event, Reservation, State, Step, step};
 
 impl Draft<'_> {

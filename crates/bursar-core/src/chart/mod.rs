@@ -108,6 +108,12 @@ impl Chart {
         self.accounts.get(&code)
     }
 
+    /// Debts of merchants are due when the chart says so, on the line that exists for reports only.
+    pub fn receivable_bucket(&self) -> &str {
+        let line = self.accounts().find(|gl| gl.view == "presentation-only");
+        line.map_or(">T30", |gl| &gl.liquidity)
+    }
+
     pub fn accounts(&self) -> impl Iterator<Item = &Arc<GlAccount>> {
         self.accounts.values()
     }

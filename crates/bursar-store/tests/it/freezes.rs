@@ -35,14 +35,18 @@ async fn frozen(mut desk: Desk<'_, impl Store + Query>) {
         payments.desk.now += SignedDuration::from_mins(1);
         assert_eq!(payments.wake(&submit_lane("wallet")).await, [], "{scope} is frozen");
         assert_eq!(
-            noted(payments.desk.ask(switch("b", Turned::Unfreeze)).await),
+            noted(payments.desk.ask(switch("b", Turned::Unfreeze { reason: String::new() })).await),
             "UNFREEZE_PROPOSED"
         );
-        let again = payments.desk.ask(switch("b", Turned::Unfreeze)).await;
+        let again =
+            payments.desk.ask(switch("b", Turned::Unfreeze { reason: String::new() })).await;
         assert_eq!(code(again), "second_person_needed");
         payments.desk.now += SignedDuration::from_mins(1);
         assert_eq!(payments.wake(&submit_lane("wallet")).await, [], "{scope} is still frozen");
-        assert_eq!(noted(payments.desk.ask(switch("c", Turned::Unfreeze)).await), "OPEN");
+        assert_eq!(
+            noted(payments.desk.ask(switch("c", Turned::Unfreeze { reason: String::new() })).await),
+            "OPEN"
+        );
     }
     assert_eq!(payments.submitted(&sent, paid()).await, "SUCCESS");
     payments.desk.now += SignedDuration::from_mins(1);

@@ -123,7 +123,7 @@ fn switch(name: &str, a: u8, b: u8) -> Switch {
     };
     let turn = match name {
         "freeze" => Turned::Freeze { reason: "said so".to_owned() },
-        _ => Turned::Unfreeze,
+        _ => Turned::Unfreeze { reason: String::new() },
     };
     Switch { scope, actor: format!("ops{a}"), is_approver: b != 3, turn }
 }

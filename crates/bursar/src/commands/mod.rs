@@ -3,8 +3,9 @@
 mod bench;
 mod check;
 mod demo;
-mod ledger;
+pub(crate) mod ledger;
 mod numscript;
+mod serve;
 mod simulate_channel;
 
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ enum Command {
     /// Run and check Numscript programs
     #[command(subcommand)]
     Numscript(numscript::Command),
+    Serve(serve::Arguments),
     SimulateChannel(simulate_channel::Arguments),
     /// Measure speed, as ratios within one run
     #[command(subcommand)]
@@ -53,6 +55,7 @@ impl Arguments {
             Command::Migrate(arguments) => arguments.run(config),
             Command::Ledger(command) => command.run(config),
             Command::Numscript(command) => command.run(),
+            Command::Serve(arguments) => arguments.run(config),
             Command::SimulateChannel(arguments) => arguments.run(),
             Command::Bench(command) => command.run(),
         }

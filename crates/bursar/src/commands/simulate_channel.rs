@@ -7,9 +7,9 @@ use bursar_connect::simulator::{Options, Profile, ServeOptions, Telling, serve};
 use clap::Args;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
+use crate::signals::stop;
 use crate::terminal;
 
 /// A payment provider that misbehaves, over HTTP, with its own books
@@ -68,17 +68,4 @@ impl Arguments {
         serve(listener, ServeOptions { options, telling }, stopped).await;
         Ok(())
     }
-}
-
-/// Ends when somebody wants it to stop.
-fn stop() -> Result<impl Future<Output = ()>, Failure> {
-    let cannot = |error| Failure::new(format!("cannot wait for signals: {error}"));
-    let mut terminated = signal(SignalKind::terminate()).map_err(cannot)?;
-    let mut interrupted = signal(SignalKind::interrupt()).map_err(cannot)?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminated.recv() => {}
-            _ = interrupted.recv() => {}
-        }
-    })
 }

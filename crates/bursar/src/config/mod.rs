@@ -1,5 +1,8 @@
 //! Configuration: built-in defaults, then one TOML file, then `BURSAR_…` variables. Unknown keys are errors.
 
+mod channels;
+mod rules;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +11,8 @@ use bursar_core::pricing::Tariff;
 use serde::Deserialize;
 
 use crate::failure::Failure;
+
+pub(crate) use channels::{ChannelConfig, ProviderConfig};
 
 /// The documented defaults; `bursar check --defaults` prints them.
 pub(crate) const DEFAULTS: &str = include_str!("../../bursar.toml");
@@ -20,7 +25,33 @@ pub(crate) const FILE: &str = "bursar.toml";
 pub(crate) struct Config {
     pub(crate) default_bank_id: String,
     pub(crate) ledger: LedgerConfig,
+    pub(crate) api: ApiConfig,
+    pub(crate) review: ReviewConfig,
+    pub(crate) alerts: AlertsConfig,
+    #[serde(default)]
+    pub(crate) channels: BTreeMap<String, ChannelConfig>,
+    #[serde(default)]
+    pub(crate) providers: BTreeMap<String, ProviderConfig>,
     pub(crate) fees: BTreeMap<String, MarketFees>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ApiConfig {
+    pub(crate) rate_limit_per_s: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReviewConfig {
+    pub(crate) four_eyes_above: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AlertsConfig {
+    pub(crate) stuck_age_s: u32,
+    pub(crate) unknown_percent: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -122,7 +153,7 @@ impl Config {
 }
 
 /// What becomes part of an account address.
-fn check_identifier(what: &str, value: &str) -> Result<(), Failure> {
+pub(crate) fn check_identifier(what: &str, value: &str) -> Result<(), Failure> {
     let is_good = (1..=64).contains(&value.len())
         && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_good {

@@ -79,10 +79,7 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
 
 fn fold(books: &mut Books, moment: &AsOfArguments) -> Result<Alm, Failure> {
     let accounts = books.accounts()?;
-    // Debts of merchants are due when the chart says so, on the line that exists for reports only.
-    let presentation =
-        books.rules.rulebook.chart().accounts().find(|gl| gl.view == "presentation-only");
-    let bucket = presentation.map_or_else(|| ">T30".to_owned(), |gl| gl.liquidity.clone());
+    let bucket = books.rules.rulebook.chart().receivable_bucket().to_owned();
     let Some(as_of) = moment.as_of() else {
         return Ok(views::alm(accounts.iter().map(|(_, account)| Balance::of(account)), &bucket));
     };

@@ -1,0 +1,248 @@
+//! Requests that are let in: checked as far as they can be without a look at the records.
+
+use crate::control::{Switch, Turned};
+use crate::idempotency::Key;
+use crate::ids::{PayInId, PayoutId, ReservationId};
+use crate::ledger::{Admission, Event, REVERT, Revert};
+use crate::payin::{self, NewPayIn};
+use crate::payout::{self, Cancellation, NewPayout, Resolution};
+use crate::registry::Registration;
+use crate::rejection::Rejection;
+use crate::request::{Body, Report, Request, Told, Wake};
+use crate::reservation::{Booking, Decision, NewReservation, Terms};
+use crate::rulebook::Bound;
+use crate::rules::Rules;
+
+/// A request whose records are known, or one that is refused whatever they say.
+#[derive(Debug)]
+pub(crate) enum Admitted<'r> {
+    Post(Box<Post<'r>>, Admission),
+    Revert(Box<TakeBack>, Admission),
+    Reserve(Box<Reserve<'r>>, Admission),
+    Decide(Box<Decide>, Admission),
+    CreatePayout(Box<CreatePayout<'r>>, Admission),
+    CancelPayout(Box<Cancel>, Admission),
+    ResolvePayout(Box<Resolve>, Admission),
+    Report(Box<Report>, Admission),
+    Tell(Box<Told>, Admission),
+    TakePayIn(Box<TakePayIn<'r>>, Admission),
+    Switch(Box<Switch>, Admission),
+    Register(Box<Registration>, Admission),
+    Wake(Wake, Admission),
+    SetAside(String, Admission),
+    Refused(Rejection),
+}
+
+#[derive(Debug)]
+pub(crate) struct Post<'r> {
+    pub(crate) bound: Bound<'r>,
+    /// Whoever posts it by hand, for the record.
+    pub(crate) actor: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct TakeBack {
+    pub(crate) revert: Revert,
+    pub(crate) actor: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Reserve<'r> {
+    pub(crate) key: Key,
+    pub(crate) id: ReservationId,
+    pub(crate) terms: Terms,
+    pub(crate) bound: Bound<'r>,
+}
+
+#[derive(Debug)]
+pub(crate) struct CreatePayout<'r> {
+    pub(crate) key: Key,
+    pub(crate) id: PayoutId,
+    pub(crate) request_hash: [u8; 32],
+    /// What was agreed and how it is reserved, or why there is no such payout. A repeated request is answered as before
+    /// even if it could not be made now.
+    pub(crate) terms: Result<(payout::Terms, Bound<'r>), Rejection>,
+}
+
+#[derive(Debug)]
+pub(crate) struct TakePayIn<'r> {
+    pub(crate) id: PayInId,
+    pub(crate) payin: NewPayIn,
+    pub(crate) terms: payin::Terms,
+    pub(crate) bound: Bound<'r>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Cancel {
+    pub(crate) key: Key,
+    pub(crate) cancellation: Cancellation,
+}
+
+#[derive(Debug)]
+pub(crate) struct Resolve {
+    pub(crate) key: Key,
+    pub(crate) resolution: Resolution,
+}
+
+#[derive(Debug)]
+pub(crate) struct Decide {
+    pub(crate) key: Key,
+    pub(crate) decision: Decision,
+}
+
+impl<'r> Admitted<'r> {
+    pub(crate) fn new(rules: &'r Rules, request: &Request) -> Result<Self, Rejection> {
+        let admission = request.admission;
+        match &request.body {
+            Body::Post(event) => Self::post(rules, event, None, admission),
+            Body::PostByHand { actor, event } => {
+                check_actor(actor)?;
+                Self::post(rules, event, Some(actor.clone()), admission)
+            }
+            Body::Reserve { key, reservation } => {
+                let reserve = Reserve::new(rules, key, reservation, &admission)?;
+                Ok(Self::Reserve(Box::new(reserve), admission))
+            }
+            Body::Decide { key, decision } => {
+                key.check()?;
+                check_actor(&decision.actor)?;
+                check_note(&decision.note)?;
+                let decide = Decide { key: key.clone(), decision: decision.clone() };
+                Ok(Self::Decide(Box::new(decide), admission))
+            }
+            Body::CreatePayout { key, payout } => {
+                let create = CreatePayout::new(rules, key, payout, &admission)?;
+                Ok(Self::CreatePayout(Box::new(create), admission))
+            }
+            Body::CancelPayout { key, cancellation } => {
+                key.check()?;
+                check_actor(&cancellation.actor)?;
+                let cancel = Cancel { key: key.clone(), cancellation: cancellation.clone() };
+                Ok(Self::CancelPayout(Box::new(cancel), admission))
+            }
+            Body::ResolvePayout { key, resolution } => {
+                key.check()?;
+                check_actor(&resolution.actor)?;
+                check_note(&resolution.evidence)?;
+                let resolve = Resolve { key: key.clone(), resolution: resolution.clone() };
+                Ok(Self::ResolvePayout(Box::new(resolve), admission))
+            }
+            Body::Report(report) => Ok(Self::Report(Box::new(report.clone()), admission)),
+            Body::Tell(told) => Ok(Self::Tell(Box::new(told.clone()), admission)),
+            Body::TakePayIn(payin) => {
+                let take = TakePayIn::new(rules, payin, &admission)?;
+                Ok(Self::TakePayIn(Box::new(take), admission))
+            }
+            Body::Register(registration) => {
+                check_actor(&registration.actor)?;
+                registration.change.check()?;
+                Ok(Self::Register(Box::new(registration.clone()), admission))
+            }
+            Body::Switch(switch) => {
+                check_actor(&switch.actor)?;
+                let (Turned::Freeze { reason } | Turned::Unfreeze { reason }) = &switch.turn;
+                check_note(reason)?;
+                Ok(Self::Switch(Box::new(switch.clone()), admission))
+            }
+            Body::Wake(wake) => Ok(Self::Wake(wake.clone(), admission)),
+            Body::SetAside { lane } => Ok(Self::SetAside(lane.clone(), admission)),
+        }
+    }
+
+    fn post(
+        rules: &'r Rules,
+        event: &Event,
+        actor: Option<String>,
+        admission: Admission,
+    ) -> Result<Self, Rejection> {
+        if event.name == REVERT {
+            let back = TakeBack { revert: Revert::from_event(event)?, actor };
+            return Ok(Self::Revert(Box::new(back), admission));
+        }
+        let rule = rules.rulebook.rule(&event.name)?;
+        let bound = rule.bind(&event.reference, &event.variables, event.effective_at)?;
+        Ok(Self::Post(Box::new(Post { bound, actor }), admission))
+    }
+
+    pub(crate) fn admission(&self) -> Option<&Admission> {
+        match self {
+            Self::Post(_, admission)
+            | Self::Revert(_, admission)
+            | Self::Reserve(_, admission)
+            | Self::Decide(_, admission)
+            | Self::CreatePayout(_, admission)
+            | Self::CancelPayout(_, admission)
+            | Self::ResolvePayout(_, admission)
+            | Self::Report(_, admission)
+            | Self::Tell(_, admission)
+            | Self::TakePayIn(_, admission)
+            | Self::Switch(_, admission)
+            | Self::Register(_, admission)
+            | Self::Wake(_, admission)
+            | Self::SetAside(_, admission) => Some(admission),
+            Self::Refused(_) => None,
+        }
+    }
+}
+
+impl<'r> Reserve<'r> {
+    fn new(
+        rules: &'r Rules,
+        key: &Key,
+        reservation: &NewReservation,
+        admission: &Admission,
+    ) -> Result<Self, Rejection> {
+        key.check()?;
+        let terms = reservation.terms()?;
+        let id = ReservationId::new(admission.now, &admission.seed, 0);
+        let rule = rules.rulebook.rule(Booking::Reserve.rule())?;
+        let bound = rule.bind(&id.to_string(), &terms.funds.variables(rule), None)?;
+        Ok(Self { key: key.clone(), id, terms, bound })
+    }
+}
+
+impl<'r> CreatePayout<'r> {
+    fn new(
+        rules: &'r Rules,
+        key: &Key,
+        payout: &NewPayout,
+        admission: &Admission,
+    ) -> Result<Self, Rejection> {
+        key.check()?;
+        let request_hash = payout.request_hash()?;
+        let id = PayoutId::new(admission.now, &admission.seed, 0);
+        let terms = payout.terms(rules).and_then(|terms| {
+            let rule = rules.rulebook.rule(Booking::Reserve.rule())?;
+            let bound = rule.bind(&id.to_string(), &terms.funds.variables(rule), None)?;
+            Ok((terms, bound))
+        });
+        Ok(Self { key: key.clone(), id, request_hash, terms })
+    }
+}
+
+impl<'r> TakePayIn<'r> {
+    fn new(rules: &'r Rules, payin: &NewPayIn, admission: &Admission) -> Result<Self, Rejection> {
+        payin.key.as_ref().map_or(Ok(()), Key::check)?;
+        let terms = payin.terms(rules)?;
+        let id = PayInId::new(admission.now, &admission.seed, 0);
+        let rule = rules.rulebook.rule(payin::BOOKING)?;
+        let bound = rule.bind(&terms.booking_reference(), &terms.funds.variables(rule), None)?;
+        Ok(Self { id, payin: payin.clone(), terms, bound })
+    }
+}
+
+/// What a note may have, at most.
+const NOTE_MAX: usize = 1_000;
+
+fn check_actor(actor: &str) -> Result<(), Rejection> {
+    let length = actor.chars().take(65).count();
+    let is_named = (1..=64).contains(&length) && actor.trim() == actor;
+    if is_named && !actor.contains(char::is_control) { Ok(()) } else { Err(Rejection::BadActor) }
+}
+
+fn check_note(note: &str) -> Result<(), Rejection> {
+    if note.chars().count() > NOTE_MAX || note.contains('\0') {
+        return Err(Rejection::BadNote { most: NOTE_MAX });
+    }
+    Ok(())
+}

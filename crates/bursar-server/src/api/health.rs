@@ -1,0 +1,48 @@
+//! Whether the process lives, and whether it can do its work.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use bursar_store::Query as _;
+use jiff::SignedDuration;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::App;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Health {
+    status: &'static str,
+}
+
+/// The process lives.
+#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = Health)))]
+pub(super) async fn healthz() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Readiness {
+    is_ready: bool,
+    /// The books can be read.
+    store: bool,
+    /// Turns are saved.
+    engine: bool,
+}
+
+/// An engine that has not finished a turn for so long is not well.
+const LAG_MAX: SignedDuration = SignedDuration::from_secs(10);
+
+/// The books can be read, and the engine keeps up.
+#[utoipa::path(get, path = "/readyz", tag = "health",
+    responses((status = 200, body = Readiness), (status = 503, body = Readiness)))]
+pub(super) async fn readyz(State(app): State<App>) -> Response {
+    let store = app.0.readers.read(async |store| store.control().await).await.is_ok();
+    let now = app.0.submit.now();
+    let last = app.0.submit.numbers().last_turn;
+    let engine = last.is_some_and(|last| now.duration_since(last) < LAG_MAX);
+    let is_ready = store && engine;
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(Readiness { is_ready, store, engine })).into_response()
+}

@@ -1,0 +1,317 @@
+//! The ledger: accounts, reports, and events that are posted by hand.
+
+use std::collections::BTreeMap;
+
+use axum::Json as Reply;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use bursar_core::chart::GlAccount;
+use bursar_core::ledger::{Event, Posted};
+use bursar_core::money::{Currency, decimal};
+use bursar_core::request::{self, Body};
+use bursar_core::views::{self, Balance, TrialBalanceFold};
+use bursar_store::{Query as _, StoreError, Walk as _};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::pages::{Listed, Page};
+use super::{answered, unexpected};
+use crate::App;
+use crate::auth::Caller;
+use crate::extract::{Json, Query};
+use crate::problem::Problem;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LedgerAccount {
+    address: String,
+    currency: String,
+    gl: String,
+    name: String,
+    balance: String,
+}
+
+/// Every account with its balance, in the order of their addresses.
+#[utoipa::path(get, path = "/v1/ledger/accounts", tag = "ledger", params(Page),
+    responses((status = 200, body = Listed<LedgerAccount>), (status = 400, body = Problem)))]
+pub(super) async fn accounts(
+    State(app): State<App>,
+    Query(page): Query<Page>,
+) -> Result<Reply<Listed<LedgerAccount>>, Problem> {
+    let limit = page.limit()?;
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let found = app.0.readers.read(async |store| store.accounts().await).await?;
+    let place = |account: &LedgerAccount| format!("{} {}", account.address, account.currency);
+    let accounts = found.into_iter().map(|(address, account)| LedgerAccount {
+        address: address.to_string(),
+        currency: account.balance.currency().to_string(),
+        gl: account.metadata.code.to_string(),
+        name: account.metadata.name.clone(),
+        balance: account.balance.to_string(),
+    });
+    let behind = |account: &LedgerAccount| {
+        page.cursor.as_ref().is_none_or(|cursor| place(account) > *cursor)
+    };
+    let data: Vec<LedgerAccount> = accounts.filter(behind).take(most).collect();
+    Ok(Reply(Listed::full(data, limit, place)))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewEvent {
+    /// An event of the rulebook, such as ADJUSTMENT_CREDIT.
+    event: String,
+    /// What its sender knows it by; the same again is not posted again.
+    reference: String,
+    /// What the event's template needs.
+    variables: BTreeMap<String, String>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    effective_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct PostedEvent {
+    id: String,
+}
+
+/// Post an event by hand. It is audited.
+#[utoipa::path(post, path = "/v1/ledger/transactions", tag = "ledger", request_body = NewEvent,
+    responses((status = 201, body = PostedEvent), (status = 409, body = Problem), (status = 422, body = Problem)))]
+pub(super) async fn post(
+    State(app): State<App>,
+    caller: Caller,
+    Json(new): Json<NewEvent>,
+) -> Result<Response, Problem> {
+    let NewEvent { event, reference, variables, effective_at } = new;
+    let event = Event { name: event, reference, variables, effective_at };
+    match app.ask(Body::PostByHand { actor: caller.actor, event }).await? {
+        request::Reply::Posted(posted) => {
+            let (id, is_replay) = match posted {
+                Posted::New(id) => (id, false),
+                Posted::Replayed(id) => (id, true),
+            };
+            let body = Reply(PostedEvent { id: id.to_string() });
+            Ok(answered(StatusCode::CREATED, body, is_replay))
+        }
+        request::Reply::Flow { .. }
+        | request::Reply::Woken(_)
+        | request::Reply::Noted { .. }
+        | request::Reply::Registered { .. } => Err(unexpected()),
+    }
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AsOf {
+    /// Count what happened up to this time, and nothing later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    as_of: Option<Timestamp>,
+}
+
+impl AsOf {
+    fn moment(&self) -> Option<views::AsOf> {
+        self.as_of.map(|time| views::AsOf { time, clock: views::Clock::Effective })
+    }
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TrialBalance {
+    rows: Vec<TrialRow>,
+    totals: Vec<TrialTotal>,
+    is_balanced: bool,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TrialRow {
+    gl: String,
+    name: String,
+    currency: String,
+    debit: String,
+    credit: String,
+    balance: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TrialTotal {
+    currency: String,
+    debit: String,
+    credit: String,
+}
+
+/// Turnover and balance of every GL code, from the postings; the two sides must be equal.
+#[utoipa::path(get, path = "/v1/ledger/trial-balance", tag = "ledger", params(AsOf),
+    responses((status = 200, body = TrialBalance)))]
+pub(super) async fn trial_balance(
+    State(app): State<App>,
+    Query(query): Query<AsOf>,
+) -> Result<Reply<TrialBalance>, Problem> {
+    let as_of = query.moment();
+    let read = app.0.readers.report(async move |store| {
+        let accounts = store.accounts().await?;
+        let known = accounts.iter().map(|(address, account)| (address, account));
+        let mut fold = TrialBalanceFold::new(known, as_of);
+        let add = |commit: &bursar_core::commit::SavedCommit| {
+            let added = commit.transactions.iter().try_for_each(|found| fold.add(found));
+            added.map_err(|error| StoreError::Corrupt(error.to_string()))
+        };
+        store.each_commit(add).await?;
+        Ok(fold.finish())
+    });
+    let trial = read.await?;
+    let row = |row: views::Row| TrialRow {
+        gl: row.code.to_string(),
+        name: row.name,
+        currency: row.currency.to_string(),
+        debit: decimal(row.debit, row.currency),
+        credit: decimal(row.credit, row.currency),
+        balance: decimal(row.balance, row.currency),
+    };
+    let total = |total: views::Total| TrialTotal {
+        currency: total.currency.to_string(),
+        debit: decimal(total.debit, total.currency),
+        credit: decimal(total.credit, total.currency),
+    };
+    Ok(Reply(TrialBalance {
+        rows: trial.rows.into_iter().map(row).collect(),
+        totals: trial.totals.into_iter().map(total).collect(),
+        is_balanced: trial.is_balanced,
+    }))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Alm {
+    rows: Vec<AlmRow>,
+    summaries: Vec<AlmSummary>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AlmRow {
+    currency: String,
+    /// When it is due.
+    bucket: String,
+    assets: String,
+    liabilities: String,
+    gap: String,
+    cumulative_gap: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AlmSummary {
+    currency: String,
+    /// Cash and what providers owe us.
+    safeguarded: String,
+    /// What we owe merchants, held or not.
+    claims: String,
+    merchant_receivable: String,
+    open_position: String,
+}
+
+/// Assets against liabilities, by when they are due.
+#[utoipa::path(get, path = "/v1/ledger/alm", tag = "ledger", responses((status = 200, body = Alm)))]
+pub(super) async fn alm(State(app): State<App>) -> Result<Reply<Alm>, Problem> {
+    let accounts = app.0.readers.read(async |store| store.accounts().await).await?;
+    let bucket = app.0.rules.rulebook.chart().receivable_bucket().to_owned();
+    let alm = views::alm(accounts.iter().map(|(_, account)| Balance::of(account)), &bucket);
+    let text = |minor: i128, currency: Currency| decimal(minor, currency);
+    let row = |row: views::AlmRow| AlmRow {
+        currency: row.currency.to_string(),
+        bucket: row.bucket.to_owned(),
+        assets: text(row.assets, row.currency),
+        liabilities: text(row.liabilities, row.currency),
+        gap: text(row.gap, row.currency),
+        cumulative_gap: text(row.cumulative_gap, row.currency),
+    };
+    let summary = |summary: views::AlmSummary| AlmSummary {
+        currency: summary.currency.to_string(),
+        safeguarded: text(summary.safeguarded, summary.currency),
+        claims: text(summary.claims, summary.currency),
+        merchant_receivable: text(summary.merchant_receivable, summary.currency),
+        open_position: text(summary.open_position, summary.currency),
+    };
+    Ok(Reply(Alm {
+        rows: alm.rows.into_iter().map(row).collect(),
+        summaries: alm.summaries.into_iter().map(summary).collect(),
+    }))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Chart {
+    data: Vec<ChartLine>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ChartLine {
+    gl: String,
+    name: String,
+    class: String,
+    /// With placeholders; none for codes that exist in reports only.
+    address: Option<String>,
+    liquidity: String,
+    view: String,
+}
+
+/// The chart of accounts.
+#[utoipa::path(get, path = "/v1/ledger/chart", tag = "ledger", responses((status = 200, body = Chart)))]
+pub(super) async fn chart(State(app): State<App>) -> Reply<Chart> {
+    let line = |gl: &std::sync::Arc<GlAccount>| ChartLine {
+        gl: gl.code.to_string(),
+        name: gl.name.clone(),
+        class: gl.class.name().to_owned(),
+        address: gl.pattern.as_ref().map(ToString::to_string),
+        liquidity: gl.liquidity.clone(),
+        view: gl.view.clone(),
+    };
+    Reply(Chart { data: app.0.rules.rulebook.chart().accounts().map(line).collect() })
+}
+
+/// A rulebook with drift is not loaded, so whoever answers has none.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Drift {
+    drift: u32,
+    events: usize,
+    rulebook_version: String,
+}
+
+/// Whether every template does what its mapping says.
+#[utoipa::path(get, path = "/v1/ledger/drift", tag = "ledger", responses((status = 200, body = Drift)))]
+pub(super) async fn drift(State(app): State<App>) -> Reply<Drift> {
+    let rulebook = &app.0.rules.rulebook;
+    let rulebook_version = rulebook.version().to_string();
+    Reply(Drift { drift: 0, events: rulebook.rules().count(), rulebook_version })
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Verification {
+    ok: bool,
+    commits: u64,
+    transactions: u64,
+    postings: u64,
+    accounts: u64,
+    holds: u64,
+    flows: u64,
+    events: u64,
+    audit: u64,
+    /// What differs, the first few.
+    differences: Vec<String>,
+}
+
+/// The books recomputed from their postings: every balance, hold and flow, and the chain of hashes. Takes its time.
+#[utoipa::path(get, path = "/v1/ledger/verify", tag = "ledger", responses((status = 200, body = Verification)))]
+pub(super) async fn verify(State(app): State<App>) -> Result<Reply<Verification>, Problem> {
+    let rules = std::sync::Arc::clone(&app.0.rules);
+    let read = app.0.readers.report(async move |store| store.verify(&rules.rulebook).await);
+    let report = read.await?;
+    Ok(Reply(Verification {
+        ok: report.difference_count == 0,
+        commits: report.commits,
+        transactions: report.transactions,
+        postings: report.postings,
+        accounts: report.accounts,
+        holds: report.holds,
+        flows: report.flows,
+        events: report.events,
+        audit: report.audit,
+        differences: report.differences,
+    }))
+}

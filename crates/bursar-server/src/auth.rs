@@ -1,0 +1,189 @@
+//! Who calls: keys, looked up by their digest, and how often each may.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use bursar_core::registry::{ApiKey, Content, Kind, RecordKey, Role, hexadecimal};
+use bursar_store::Browse as _;
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use sha2::{Digest as _, Sha256};
+
+use crate::App;
+use crate::access::{Access, access};
+use crate::problem::Problem;
+
+/// Whoever holds the key that a request came with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Caller {
+    /// As the audit names them.
+    pub(crate) actor: String,
+    pub(crate) role: Role,
+    /// The only merchant that they see.
+    pub(crate) merchant: Option<String>,
+}
+
+impl Caller {
+    pub(crate) fn is_approver(&self) -> bool {
+        match self.role {
+            Role::Approver | Role::Admin => true,
+            Role::Merchant | Role::Operator => false,
+        }
+    }
+
+    pub(crate) fn sees(&self, merchant: &str) -> bool {
+        self.merchant.as_ref().is_none_or(|own| own == merchant)
+    }
+
+    /// Nothing is done for another merchant.
+    pub(crate) fn must_be(&self, merchant: &str) -> Result<(), Problem> {
+        if self.sees(merchant) {
+            return Ok(());
+        }
+        Err(Problem::forbidden(
+            "this key is of another merchant: nothing was done. Use a key of the merchant that you name",
+        ))
+    }
+
+    /// Of those who may see everything, the one who is asked for; of a merchant, always the merchant.
+    pub(crate) fn narrowed(&self, asked: Option<String>) -> Result<Option<String>, Problem> {
+        if let Some(asked) = &asked {
+            self.must_be(asked)?;
+        }
+        Ok(asked.or_else(|| self.merchant.clone()))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(unauthenticated)
+    }
+}
+
+pub(crate) struct Keys {
+    admin: Option<[u8; 32]>,
+    /// What was found lately. A key that is revoked opens nothing once this has gone stale.
+    known: Mutex<BTreeMap<[u8; 32], (Instant, Option<Caller>)>>,
+    limiter: Option<DefaultKeyedRateLimiter<String>>,
+}
+
+/// How long a key that was looked up is trusted without another look.
+const FRESH: Duration = Duration::from_secs(1);
+/// Keys that are remembered; more, and all are forgotten.
+const KNOWN_MAX: usize = 10_000;
+
+/// What is kept of a key.
+pub fn key_digest(key: &str) -> [u8; 32] {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+impl Keys {
+    pub(crate) fn new(admin: Option<[u8; 32]>, rate_limit_per_s: u32) -> Self {
+        let quota = NonZeroU32::new(rate_limit_per_s).map(Quota::per_second);
+        Self { admin, known: Mutex::default(), limiter: quota.map(RateLimiter::keyed) }
+    }
+
+    async fn find(&self, app: &App, key: &str) -> Result<Option<Caller>, Problem> {
+        let digest = key_digest(key);
+        if self.admin == Some(digest) {
+            let actor = "admin".to_owned();
+            return Ok(Some(Caller { actor, role: Role::Admin, merchant: None }));
+        }
+        if let Some(known) = self.remembered(&digest) {
+            return Ok(known);
+        }
+        let id = ApiKey::id_of(&digest).to_string();
+        let record = RecordKey { kind: Kind::ApiKey, id };
+        let found = app.0.readers.read(async move |store| store.record(&record).await).await?;
+        let caller = found.and_then(|record| match record.content {
+            Content::ApiKey(key) if key.digest == hexadecimal(&digest) => holder(&record.id, key),
+            Content::ApiKey(_)
+            | Content::Merchant(_)
+            | Content::Beneficiary(_)
+            | Content::Alert(_) => None,
+        });
+        self.remember(digest, caller.clone());
+        Ok(caller)
+    }
+
+    fn remembered(&self, digest: &[u8; 32]) -> Option<Option<Caller>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, caller) = known.get(digest)?;
+        (since.elapsed() < FRESH).then(|| caller.clone())
+    }
+
+    fn remember(&self, digest: [u8; 32], caller: Option<Caller>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KNOWN_MAX {
+            known.clear();
+        }
+        known.insert(digest, (Instant::now(), caller));
+    }
+
+    fn is_too_often(&self, actor: &String) -> bool {
+        self.limiter.as_ref().is_some_and(|limiter| limiter.check_key(actor).is_err())
+    }
+}
+
+/// Two keys of one name are two people to the audit, so part of the id belongs to it.
+fn holder(id: &str, key: ApiKey) -> Option<Caller> {
+    if key.revoked_at.is_some() {
+        return None;
+    }
+    let short: String = id.chars().skip("key_".len()).take(12).collect();
+    let name: String = key.name.chars().take(48).collect();
+    Some(Caller { actor: format!("{name}/{short}"), role: key.role, merchant: key.merchant })
+}
+
+/// Lets a request through to the route that it is for, or says why not.
+pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let path = path.as_ref().map_or("", MatchedPath::as_str);
+    let roles = match access(request.method(), path) {
+        Access::Open | Access::Signed => return next.run(request).await,
+        Access::Roles(roles) => roles,
+    };
+    let key = bearer(&request).map(str::to_owned);
+    let found = match &key {
+        Some(key) => app.0.keys.find(&app, key).await,
+        None => Ok(None),
+    };
+    let caller = match found {
+        Ok(Some(caller)) => caller,
+        Ok(None) => return unauthenticated().into_response(),
+        Err(problem) => return problem.into_response(),
+    };
+    if app.0.keys.is_too_often(&caller.actor) {
+        let detail =
+            "this key asks too often: nothing was done. Wait a second, then go on more slowly";
+        return Problem::too_many(detail).into_response();
+    }
+    if !roles.contains(&caller.role) {
+        let detail = format!(
+            "a key of the role {} may not do this: nothing was done. Use another key",
+            caller.role.name()
+        );
+        return Problem::forbidden(detail).into_response();
+    }
+    request.extensions_mut().insert(caller);
+    next.run(request).await
+}
+
+fn bearer(request: &Request) -> Option<&str> {
+    let value = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, key) = value.split_once(' ')?;
+    Some(key.trim()).filter(|key| scheme.eq_ignore_ascii_case("bearer") && !key.is_empty())
+}
+
+fn unauthenticated() -> Problem {
+    let detail = "there is no key, or it opens nothing: nothing was done. Send Authorization: Bearer with a key that is in use";
+    Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail)
+}

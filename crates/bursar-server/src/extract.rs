@@ -1,0 +1,113 @@
+//! Reading a request: bodies, queries and paths that cannot be used become problems that say why.
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use bursar_core::idempotency::Key;
+use serde::de::DeserializeOwned;
+
+use crate::auth::Caller;
+use crate::problem::Problem;
+
+/// A JSON body. Unknown fields are refused, so that a misspelt one is not silently ignored.
+#[derive(Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let media_type = request.headers().get(header::CONTENT_TYPE);
+        let is_json = media_type.is_none_or(|value| {
+            value.to_str().is_ok_and(|value| {
+                let essence = value.split(';').next().unwrap_or_default().trim();
+                essence.eq_ignore_ascii_case("application/json")
+            })
+        });
+        if !is_json {
+            let detail =
+                "the body is not JSON: nothing was changed. Send Content-Type: application/json";
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(Problem::new(status, "unsupported_media_type", detail));
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(|error| unread(&error))?;
+        parse(&bytes).map(Self)
+    }
+}
+
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Problem::bad_request(format!(
+            "the body cannot be read: {error}. Nothing was changed; correct it"
+        ))
+    })
+}
+
+pub(crate) fn unread(error: &BytesRejection) -> Problem {
+    let status = match error {
+        BytesRejection::FailedToBufferBody(error) => error.status(),
+        _ => StatusCode::BAD_REQUEST,
+    };
+    if status == StatusCode::PAYLOAD_TOO_LARGE {
+        let detail = "the body is too large: nothing was changed. Send at most 256 KiB";
+        return Problem::new(status, "too_large", detail);
+    }
+    Problem::bad_request("the body did not arrive: nothing was changed. Send it again")
+}
+
+/// The query of a URL.
+#[derive(Debug)]
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let query = axum::extract::Query::<T>::try_from_uri(&parts.uri);
+        let problem =
+            |error| Problem::bad_request(format!("{error}: nothing was read. Correct the query"));
+        query.map(|query| Self(query.0)).map_err(problem)
+    }
+}
+
+/// The `Idempotency-Key` of a request that moves money.
+#[derive(Debug)]
+pub(crate) struct IdempotencyKey(String);
+
+impl IdempotencyKey {
+    /// All keys of one merchant share their names; so do all keys of the house.
+    pub(crate) fn of(self, caller: &Caller) -> Key {
+        let scope = match &caller.merchant {
+            Some(merchant) => format!("merchant:{merchant}"),
+            None => "house".to_owned(),
+        };
+        Key { scope, key: self.0 }
+    }
+}
+
+const NAME: &str = "idempotency-key";
+
+impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let found = <Self as OptionalFromRequestParts<S>>::from_request_parts(parts, state).await?;
+        found.ok_or_else(|| {
+            let detail = "the header Idempotency-Key is missing: nothing was done. Send a key of 1 to 255 visible ASCII characters, and the same key again if you repeat the request";
+            Problem::new(StatusCode::BAD_REQUEST, "idempotency_key_missing", detail)
+        })
+    }
+}
+
+impl<S: Send + Sync> OptionalFromRequestParts<S> for IdempotencyKey {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Problem> {
+        let Some(value) = parts.headers.get(NAME) else { return Ok(None) };
+        let text =
+            value.to_str().map_err(|_| Problem::from(bursar_core::rejection::Rejection::BadKey))?;
+        Ok(Some(Self(text.to_owned())))
+    }
+}

@@ -1,0 +1,89 @@
+//! Reading the books beside the engine: a few connections, used one at a time, on threads that may block.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bursar_store::{AnyStore, Location, Query as _, StoreError};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+use crate::problem::Problem;
+
+/// Reads at once.
+const READERS: usize = 8;
+/// Reports at once: they read much.
+const REPORTS: usize = 2;
+
+#[derive(Debug)]
+pub(crate) struct Readers {
+    location: Location,
+    idle: Arc<Mutex<Vec<AnyStore>>>,
+    reads: Arc<Semaphore>,
+    reports: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(crate) fn new(location: Location) -> Self {
+        Self {
+            location,
+            idle: Arc::default(),
+            reads: Arc::new(Semaphore::new(READERS)),
+            reports: Arc::new(Semaphore::new(REPORTS)),
+        }
+    }
+
+    /// A few rows.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        read: impl AsyncFnOnce(&mut AnyStore) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let permit = Arc::clone(&self.reads).acquire_owned().await;
+        let (idle, location) = (Arc::clone(&self.idle), self.location.clone());
+        let lock =
+            |idle: &Mutex<Vec<AnyStore>>| idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let known = lock(&idle);
+        let runtime = Handle::current();
+        let done = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            runtime.block_on(async {
+                let mut store = match known {
+                    Some(store) => store,
+                    None => location.reader().await?,
+                };
+                let found = read(&mut store).await?;
+                // A connection that has failed is not used again.
+                idle.lock().unwrap_or_else(PoisonError::into_inner).push(store);
+                Ok(found)
+            })
+        });
+        finished(done.await)
+    }
+
+    /// Many rows, all as of one moment.
+    pub(crate) async fn report<T: Send + 'static>(
+        &self,
+        read: impl AsyncFnOnce(&mut AnyStore) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let permit = Arc::clone(&self.reports).acquire_owned().await;
+        let location = self.location.clone();
+        let runtime = Handle::current();
+        let done = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            runtime.block_on(async {
+                let mut store = location.reader().await?;
+                store.read_at_one_moment().await?;
+                read(&mut store).await
+            })
+        });
+        finished(done.await)
+    }
+}
+
+fn finished<T>(done: Result<Result<T, StoreError>, tokio::task::JoinError>) -> Result<T, Problem> {
+    match done {
+        Ok(Ok(found)) => Ok(found),
+        Ok(Err(error)) => Err(Problem::from(&error)),
+        Err(_) => {
+            Err(Problem::internal("reading failed: nothing was changed. Try again, and report it"))
+        }
+    }
+}

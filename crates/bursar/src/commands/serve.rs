@@ -1,0 +1,107 @@
+//! `bursar serve`: the API and the engine in one process.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bursar_server::{Settings, key_digest};
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::sync::watch;
+
+use super::check::load_rulebook;
+use super::ledger::Place;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::node::{Node, serve};
+use crate::signals::stop;
+use crate::terminal;
+
+/// The API and the engine in one process
+///
+/// Several processes may share one PostgreSQL database; a data directory is for one process alone. The variable
+/// BURSAR_ADMIN_KEY sets the key that opens everything before there are other keys. BURSAR_LOG says what is logged.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// Where to listen; port 0 picks a free one and prints it
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Let `POST /v1/test-clock/advance` move the clock; for one process, never for real money
+    #[arg(long)]
+    test_clock: bool,
+}
+
+/// How long calls that are under way may take to come back when the process is asked to stop. What does not come back
+/// is asked about after the next start.
+const DRAIN: Duration = Duration::from_secs(20);
+
+impl Arguments {
+    pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
+        let config = Config::load(config)?;
+        terminal::log()?;
+        let runtime = Builder::new_multi_thread().enable_all().build()?;
+        let done = runtime.block_on(self.serve(&config));
+        // Calls that are still out end with the process; their leases tell the next one.
+        runtime.shutdown_background();
+        done
+    }
+
+    async fn serve(self, config: &Config) -> Result<(), Failure> {
+        let rules = Arc::new(config.rules(load_rulebook(config.chart_path().as_deref())?)?);
+        let connections = config.connections(&rules)?;
+        let settings = settings(config, self.test_clock);
+        let location = self.place.location()?;
+        let listen = self.listen;
+        let cannot = |error| {
+            Failure::new(format!("cannot listen on {listen}: {error}. Choose another address"))
+        };
+        let listener = TcpListener::bind(listen).await.map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        let stopped = stop()?;
+        let mut node =
+            Node::start(&location, Arc::clone(&rules), connections, self.test_clock).await?;
+        if settings.admin_key.is_none() {
+            tracing::warn!(
+                "BURSAR_ADMIN_KEY is not set: only keys that were issued before open the API"
+            );
+        }
+        terminal::say(&format!("listening on http://{address}"))?;
+        let (closing, mut is_closing) = watch::channel(false);
+        let closed = async move { drop(is_closing.wait_for(|closing| *closing).await) };
+        let serving = serve(listener, node.submit(), location, rules, settings, closed);
+        tokio::pin!(serving);
+        tokio::select! {
+            served = &mut serving => return served,
+            _ = &mut node.ended => {
+                return node.join().and(Err(Failure::new("the engine has ended by itself. Start it again, and report this")));
+            }
+            () = stopped => {}
+        }
+        tracing::info!("stopping: finishing what was asked");
+        closing.send_replace(true);
+        drop(tokio::time::timeout(DRAIN, serving).await);
+        node.stop();
+        if tokio::time::timeout(DRAIN, &mut node.ended).await.is_err() {
+            tracing::warn!(
+                "some calls have not come back: they are asked about after the next start"
+            );
+            return Ok(());
+        }
+        node.join()
+    }
+}
+
+fn settings(config: &Config, has_test_clock: bool) -> Settings {
+    let admin_key = std::env::var("BURSAR_ADMIN_KEY").ok().filter(|key| !key.is_empty());
+    Settings {
+        admin_key: admin_key.map(|key| key_digest(&key)),
+        rate_limit_per_s: config.api.rate_limit_per_s,
+        callbacks: config.callbacks(),
+        alerts: config.alert_limits(),
+        has_test_clock,
+    }
+}
