@@ -3,15 +3,16 @@
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequestParts, Request};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
 use bursar_core::idempotency::Key;
 use serde::de::DeserializeOwned;
 
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-/// A JSON body. Unknown fields are refused, so that a misspelt one is not silently ignored.
+/// A JSON body, whatever its media type is said to be. Unknown fields are refused, so that a misspelt one is not
+/// silently ignored.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
@@ -19,19 +20,6 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let media_type = request.headers().get(header::CONTENT_TYPE);
-        let is_json = media_type.is_none_or(|value| {
-            value.to_str().is_ok_and(|value| {
-                let essence = value.split(';').next().unwrap_or_default().trim();
-                essence.eq_ignore_ascii_case("application/json")
-            })
-        });
-        if !is_json {
-            let detail =
-                "the body is not JSON: nothing was changed. Send Content-Type: application/json";
-            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            return Err(Problem::new(status, "unsupported_media_type", detail));
-        }
         let bytes = Bytes::from_request(request, state).await.map_err(|error| unread(&error))?;
         parse(&bytes).map(Self)
     }
