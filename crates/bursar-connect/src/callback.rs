@@ -48,8 +48,7 @@ pub fn parse(body: &[u8]) -> Result<Callback, BadCallback> {
 
 /// The same, with the provider's own error codes.
 pub fn parse_with(errors: &ErrorMap, body: &[u8]) -> Result<Callback, BadCallback> {
-    let state: State = serde_json::from_slice(body)
-        .map_err(|error| BadCallback::Malformed(gsma::excerpt(&error.to_string())))?;
+    let state: State = gsma::read(body).map_err(BadCallback::Malformed)?;
     let reference = state.client_correlation_id.clone().filter(|name| gsma::is_name(name));
     let Some(reference) = reference else {
         return Err(BadCallback::Malformed("it does not name our reference".to_owned()));
@@ -125,6 +124,7 @@ mod tests {
         for body in [
             "",
             "[]",
+            r#"["completed","r-1"]"#,
             "{",
             r#"{"status":"completed"}"#,
             r#"{"status":"completed","clientCorrelationId":""}"#,

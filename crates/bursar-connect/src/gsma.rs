@@ -2,7 +2,9 @@
 
 use bursar_core::money::Money;
 use bursar_core::payout::Beneficiary;
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 /// Names the attempt, in requests and in answers.
 pub(crate) const CORRELATION_ID: &str = "x-correlationid";
@@ -91,7 +93,11 @@ pub(crate) struct State {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) transaction_reference: Option<String>,
     /// Why it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object_or_nothing"
+    )]
     pub(crate) error_reference: Option<ErrorBody>,
 }
 
@@ -101,6 +107,23 @@ pub(crate) struct ErrorBody {
     pub(crate) error_code: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error_description: Option<String>,
+}
+
+/// Reads a body that is an object. A list of the right values would do for the library, but it is not an answer.
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err("it is not an object".to_owned());
+    }
+    serde_json::from_slice(body).map_err(|error| excerpt(&error.to_string()))
+}
+
+/// The same for an object within another.
+fn object_or_nothing<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<ErrorBody>, D::Error> {
+    let object: Option<serde_json::Map<String, Value>> = Option::deserialize(deserializer)?;
+    let error = object.map(|object| serde_json::from_value(Value::Object(object))).transpose();
+    error.map_err(D::Error::custom)
 }
 
 /// A state in one of the words that we know.

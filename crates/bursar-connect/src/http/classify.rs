@@ -4,7 +4,7 @@ use bursar_core::payout::{Answer, Outcome};
 use serde::Deserialize;
 
 use crate::error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED};
-use crate::gsma::{ErrorBody, State, Status, excerpt, is_name};
+use crate::gsma::{ErrorBody, State, Status, excerpt, is_name, read};
 
 /// What came back over the wire, whole.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ struct Link {
 
 impl Heard {
     pub(crate) fn echo_of(&self, reference: &str) -> Echo {
-        let parsed: Option<Named> = serde_json::from_slice(&self.body).ok();
+        let parsed: Option<Named> = read(&self.body).ok();
         let in_body = parsed.map(|parsed| {
             [parsed.client_correlation_id, parsed.requesting_organisation_transaction_reference]
         });
@@ -65,9 +65,9 @@ impl Heard {
     /// Where the transaction is to be found, if that is all that was said: a path at the same provider.
     pub(crate) fn link(&self, reference: &str) -> Option<String> {
         let is_ours = self.status == 200 && self.doubt(reference).is_none();
-        let said: Link = serde_json::from_slice(&self.body).ok().filter(|_| is_ours)?;
+        let said: Link = read(&self.body).ok().filter(|_| is_ours)?;
         let is_path = is_name(&said.link) && said.link.starts_with('/');
-        let says_more = serde_json::from_slice::<State>(&self.body).is_ok();
+        let says_more = read::<State>(&self.body).is_ok();
         Some(said.link).filter(|_| is_path && !says_more)
     }
 
@@ -120,7 +120,7 @@ fn accepted(errors: &ErrorMap, state: &State) -> Outcome {
 /// A refusal needs a code of the provider's that is in the map.
 fn refused(errors: &ErrorMap, heard: &Heard) -> Outcome {
     let status = heard.status;
-    let error: Option<ErrorBody> = serde_json::from_slice(&heard.body).ok();
+    let error: Option<ErrorBody> = read(&heard.body).ok();
     let text = error.as_ref().map(ErrorBody::text).unwrap_or_default();
     let meaning = error.as_ref().and_then(|error| errors.codes.get(&error.error_code));
     match (meaning, errors.statuses.get(&status)) {
@@ -172,7 +172,7 @@ fn told(errors: &ErrorMap, state: &State) -> Answer {
 }
 
 fn is_not_found(errors: &ErrorMap, body: &[u8]) -> bool {
-    let error: Option<ErrorBody> = serde_json::from_slice(body).ok();
+    let error: Option<ErrorBody> = read(body).ok();
     error.is_some_and(|error| errors.codes.get(&error.error_code) == Some(&Meaning::NotFound))
 }
 
@@ -198,8 +198,7 @@ fn unmapped_word(word: &str) -> String {
 }
 
 fn read_state(body: &[u8]) -> Result<State, String> {
-    serde_json::from_slice(body)
-        .map_err(|error| format!("the answer cannot be read: {}", excerpt(&error.to_string())))
+    read(body).map_err(|error| format!("the answer cannot be read: {error}"))
 }
 
 #[cfg(test)]
@@ -261,6 +260,18 @@ mod tests {
         assert!(matches!(submitted(200, internal), Outcome::Unknown { .. }));
         let both = r#"{"status":"failed","status":"completed"}"#;
         assert!(matches!(submitted(200, both), Outcome::Unknown { .. }));
+    }
+
+    #[test]
+    fn a_list_of_the_right_words_is_not_an_answer() {
+        for body in [r#"["completed"]"#, r#"["completed","r-1"]"#, r#"["failed",null]"#] {
+            assert!(matches!(submitted(200, body), Outcome::Unknown { .. }), "{body}");
+            assert!(matches!(asked(200, body), Answer::Failed { .. }), "{body}");
+        }
+        assert!(matches!(submitted(400, r#"["AccountClosed"]"#), Outcome::Unknown { .. }));
+        assert!(matches!(asked(404, r#"["TransactionNotFound"]"#), Answer::Failed { .. }));
+        let within = r#"{"status":"failed","errorReference":["SystemBusy"]}"#;
+        assert!(matches!(submitted(200, within), Outcome::Unknown { .. }));
     }
 
     #[test]

@@ -99,18 +99,11 @@ impl Wire {
         if Instant::now() >= limits.lease {
             return Err(ended());
         }
-        let talked = timeout_at(limits.until, link.talk(request)).await;
-        let broken = |why| Broken { was_written: link.gate.was_written(), why };
-        match talked {
-            Ok(Ok(heard)) => {
-                if keeps(&heard) {
-                    self.keep(link);
-                }
-                Ok(heard)
-            }
-            Ok(Err(why)) => Err(broken(why)),
-            Err(_) => Err(broken("no answer in time".to_owned())),
+        let heard = link.send(request, limits.until).await?;
+        if keeps(&heard) {
+            self.keep(link);
         }
+        Ok(heard)
     }
 
     /// An idle connection that is still alive, or a new one.
@@ -137,14 +130,9 @@ impl Wire {
             Some(tls) => Box::new(tls.connect(socket).await.map_err(failed)?),
             None => Box::new(socket),
         };
-        let gate = Gate::new(lease);
-        let io = TokioIo::new(Gated { stream, gate: Arc::clone(&gate), is_buffered });
-        let (sender, connection) = http1::Builder::new()
-            .max_buf_size(HEAD_MAX)
-            .handshake(io)
+        Link::new(stream, is_buffered, lease)
             .await
-            .map_err(|error| format!("cannot talk to {host}:{port}: {error}"))?;
-        Ok(Link { sender, connection: Some(connection), gate, is_reused: false })
+            .map_err(|error| format!("cannot talk to {host}:{port}: {error}"))
     }
 
     fn take_idle(&self) -> Option<Link> {
@@ -170,6 +158,29 @@ impl Wire {
 }
 
 impl Link {
+    async fn new(
+        stream: Box<dyn Stream>,
+        is_buffered: bool,
+        lease: Instant,
+    ) -> Result<Self, hyper::Error> {
+        let gate = Gate::new(lease);
+        let io = TokioIo::new(Gated { stream, gate: Arc::clone(&gate), is_buffered });
+        let shaken = http1::Builder::new().max_buf_size(HEAD_MAX).handshake(io).await;
+        let (sender, connection) = shaken?;
+        Ok(Self { sender, connection: Some(connection), gate, is_reused: false })
+    }
+
+    /// Sends and listens, and knows afterwards whether anything was sent.
+    async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+        until: Instant,
+    ) -> Result<Heard, Broken> {
+        let talked = timeout_at(until, self.talk(request)).await;
+        let talked = talked.unwrap_or_else(|_| Err("no answer in time".to_owned()));
+        talked.map_err(|why| Broken { was_written: self.gate.was_written(), why })
+    }
+
     /// Whether the other side has neither hung up nor said something that nobody asked for.
     async fn is_alive(&mut self) -> bool {
         let has_ended =
@@ -229,4 +240,61 @@ fn chain(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+
+    use super::*;
+
+    async fn link(lease: Instant) -> (Link, DuplexStream) {
+        let (stream, peer) = duplex(4_096);
+        (Link::new(Box::new(stream), false, lease).await.unwrap(), peer)
+    }
+
+    fn request() -> Request<Full<Bytes>> {
+        Request::post("/transactions").header("host", "x").body(Full::from("money")).unwrap()
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(1)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_is_dead_before_the_first_byte_has_sent_nothing() {
+        let (mut link, peer) = link(soon()).await;
+        drop(peer);
+        let broken = link.send(request(), soon()).await.unwrap_err();
+        assert!(!broken.was_written, "{broken:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_speaks_before_being_asked_gets_nothing() {
+        let (mut link, mut peer) = link(soon()).await;
+        peer.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        let broken = link.send(request(), soon()).await.unwrap_err();
+        assert!(!broken.was_written, "{broken:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_that_ends_before_the_first_byte_keeps_everything_back() {
+        let (mut link, mut peer) = link(soon()).await;
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let broken = link.send(request(), soon()).await.unwrap_err();
+        assert!(!broken.was_written, "{broken:?}");
+        drop(link);
+        let mut arrived = Vec::new();
+        peer.read_to_end(&mut arrived).await.unwrap();
+        assert_eq!(arrived, b"");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_byte_is_enough_to_know_nothing() {
+        let (mut link, mut peer) = link(soon()).await;
+        let listening = tokio::spawn(async move { peer.read_u8().await });
+        let broken = link.send(request(), soon()).await.unwrap_err();
+        assert!(broken.was_written, "{broken:?}");
+        assert_eq!(listening.await.unwrap().unwrap(), b'P');
+    }
 }
