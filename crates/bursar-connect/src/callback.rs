@@ -67,7 +67,7 @@ pub fn parse_with(errors: &ErrorMap, body: &[u8]) -> Result<Callback, BadCallbac
         verdict,
         provider_reference: state.provider_reference(),
         detail: state.error_reference.as_ref().map(gsma::ErrorBody::text),
-        digest: None,
+        digest: Some(signature::digest(body)),
     };
     Ok(Callback { reference, evidence })
 }
@@ -111,6 +111,7 @@ mod tests {
         ] {
             let callback = parse(&body(status, more)).unwrap();
             assert_eq!(callback.reference, "r-1");
+            assert_eq!(callback.evidence.digest.map_or(0, |digest| digest.len()), 64);
             assert_eq!(callback.evidence.verdict, expected, "{status}{more}");
         }
     }
