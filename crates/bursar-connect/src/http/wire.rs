@@ -297,4 +297,56 @@ mod tests {
         assert!(broken.was_written, "{broken:?}");
         assert_eq!(listening.await.unwrap().unwrap(), b'P');
     }
+
+    /// A link that has carried a call and is idle.
+    async fn used() -> (Link, DuplexStream) {
+        let (mut link, mut peer) = link(soon()).await;
+        let answering = tokio::spawn(async move {
+            peer.read_u8().await.unwrap();
+            peer.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await.unwrap();
+            peer
+        });
+        assert_eq!(link.send(request(), soon()).await.unwrap().body, b"{}");
+        (link, answering.await.unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_connection_is_used_again_only_if_the_other_side_waits_quietly() {
+        let (mut link, peer) = used().await;
+        assert!(link.is_alive().await);
+        drop(peer);
+        assert!(!link.is_alive().await, "the other side has hung up");
+        let (mut link, mut peer) = used().await;
+        peer.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await.unwrap();
+        assert!(!link.is_alive().await, "the other side has said something unasked");
+    }
+
+    #[tokio::test]
+    async fn a_dead_connection_is_not_handed_out() {
+        // Nobody listens on port 1, so there is nothing but what idles.
+        let wire = Wire::new(Target::parse("http://127.0.0.1:1").unwrap(), None, 2);
+        let (link, peer) = used().await;
+        wire.keep(link);
+        assert!(wire.link(soon()).await.unwrap().is_reused);
+        drop(peer);
+        let (link, peer) = used().await;
+        wire.keep(link);
+        drop(peer);
+        assert!(!wire.link(soon()).await.unwrap_err().was_written);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn idle_connections_are_few_and_not_old() {
+        let wire = Wire::new(Target::parse("http://x").unwrap(), None, 2);
+        let mut peers = Vec::new();
+        for _ in 0..3 {
+            let (link, peer) = used().await;
+            wire.keep(link);
+            peers.push(peer);
+        }
+        assert_eq!(wire.idle().len(), 2);
+        assert!(wire.take_idle().is_some());
+        tokio::time::advance(IDLE_MAX).await;
+        assert!(wire.take_idle().is_none());
+    }
 }

@@ -253,3 +253,24 @@ async fn change_profile(State(shop): State<Arc<Shop>>, body: Bytes) -> Response 
         Err(message) => (StatusCode::BAD_REQUEST, format!("{message}\n")).into_response(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_when_it_falls_silent_gets_no_answer() {
+        for (profile, is_answered) in [(Profile::Calm, true), (Profile::Silent, false)] {
+            let options = Options { seed: 1, profile: Profile::Hostile, is_idempotent: false };
+            let provider = Mutex::new(Provider::new(options, false));
+            let shop = Shop { provider, start: Instant::now(), news: Notify::new() };
+            let say = error(400, "SystemBusy");
+            let reply = Reply { after: Duration::from_millis(100), say };
+            shop.provider().set_profile(shop.now(), profile);
+            let said = timeout(Duration::from_mins(1), shop.say("r", reply)).await;
+            assert_eq!(said.is_ok(), is_answered, "{profile}");
+        }
+    }
+}
