@@ -1,6 +1,9 @@
 //! What a provider's errors mean, as data. What is not in the map means nothing, and says so.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use crate::gsma::excerpt;
 
 /// A detail that begins with this is about something the map does not have: somebody should look, and extend the map.
 pub const UNMAPPED: &str = "unmapped ";
@@ -18,12 +21,51 @@ pub enum Meaning {
     Unknown,
 }
 
+/// A word that says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{word:?} is not what an error can mean. Nothing will be sent; choose one of {known}")]
+pub struct UnknownMeaning {
+    word: String,
+    known: &'static str,
+}
+
+impl FromStr for Meaning {
+    type Err = UnknownMeaning;
+
+    /// The words of the configuration.
+    fn from_str(word: &str) -> Result<Self, UnknownMeaning> {
+        match word {
+            "rejected" => Ok(Self::Rejected { is_retryable: false }),
+            "rejected_for_now" => Ok(Self::Rejected { is_retryable: true }),
+            "duplicate" => Ok(Self::Duplicate),
+            "not_found" => Ok(Self::NotFound),
+            "unknown" => Ok(Self::Unknown),
+            _ => {
+                let known = "rejected, rejected_for_now, duplicate, not_found, unknown";
+                Err(UnknownMeaning { word: excerpt(word), known })
+            }
+        }
+    }
+}
+
 /// What an HTTP status proves by itself. Never a refusal: whatever stands between us and the provider makes statuses, but
 /// not the provider's error codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusMeaning {
     Duplicate,
     Unknown,
+}
+
+impl FromStr for StatusMeaning {
+    type Err = UnknownMeaning;
+
+    fn from_str(word: &str) -> Result<Self, UnknownMeaning> {
+        match word {
+            "duplicate" => Ok(Self::Duplicate),
+            "unknown" => Ok(Self::Unknown),
+            _ => Err(UnknownMeaning { word: excerpt(word), known: "duplicate, unknown" }),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,5 +97,20 @@ impl Default for ErrorMap {
             codes: codes.into_iter().map(|(code, meaning)| (code.to_owned(), meaning)).collect(),
             statuses: statuses.into_iter().collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Meaning, StatusMeaning};
+
+    #[test]
+    fn a_status_alone_is_never_a_refusal() {
+        let passing = "rejected_for_now".parse();
+        assert_eq!(passing, Ok(Meaning::Rejected { is_retryable: true }));
+        assert_eq!("duplicate".parse(), Ok(StatusMeaning::Duplicate));
+        let error = "rejected".parse::<StatusMeaning>().unwrap_err();
+        assert!(error.to_string().ends_with("choose one of duplicate, unknown"), "{error}");
+        assert!("paid".parse::<Meaning>().is_err(), "no error means that it was paid");
     }
 }

@@ -13,7 +13,7 @@ mod signature;
 pub mod simulator;
 
 pub use connections::{Connection, Connections};
-pub use error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED};
+pub use error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED, UnknownMeaning};
 pub use http::{Auth, BadSettings, HttpChannel, HttpSettings, Roots};
 pub use secret::Secret;
 pub use simulator::{SimChannel, SimSettings};
