@@ -187,7 +187,7 @@ fn respond(reference: &str, status: u16, body: Vec<u8>) -> Response {
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Ok(reference) = HeaderValue::from_str(reference) {
+    if let Some(reference) = HeaderValue::from_str(reference).ok().filter(|name| !name.is_empty()) {
         headers.insert(CORRELATION_ID, reference);
     }
     response
@@ -196,13 +196,13 @@ fn respond(reference: &str, status: u16, body: Vec<u8>) -> Response {
 async fn submit(State(shop): State<Arc<Shop>>, headers: HeaderMap, body: Bytes) -> Response {
     let named = headers.get(CORRELATION_ID).and_then(|value| value.to_str().ok());
     let order = serde_json::from_slice(&body).ok().and_then(|order| read_order(named, order));
-    let reference = named.unwrap_or_default();
-    let reply = match &order {
-        Some(order) => shop.ask(|provider, now| provider.submit(now, order)),
+    let Some(order) = order else {
         // Nothing was taken, and that is said at once.
-        None => Reply { after: Duration::ZERO, say: error(400, "FormatError") },
+        let reply = Reply { after: Duration::ZERO, say: error(400, "FormatError") };
+        return shop.say(named.unwrap_or_default(), reply).await;
     };
-    shop.say(reference, reply).await
+    let reply = shop.ask(|provider, now| provider.submit(now, &order));
+    shop.say(&order.reference, reply).await
 }
 
 fn read_order(named: Option<&str>, transaction: Transaction) -> Option<Order> {
