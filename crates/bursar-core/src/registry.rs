@@ -160,7 +160,7 @@ pub struct Registration {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     OpenMerchant { id: String, name: String },
-    ChangeMerchant { id: String, name: Option<String>, status: Option<MerchantStatus> },
+    AlterMerchant { id: String, name: Option<String>, status: Option<MerchantStatus> },
     AddBeneficiary { merchant: String, details: Beneficiary },
     IssueKey { name: String, role: Role, merchant: Option<String>, digest: [u8; 32] },
     RevokeKey { id: String },
@@ -246,8 +246,8 @@ impl Change {
     pub(crate) const fn action(&self) -> &'static str {
         match self {
             Self::OpenMerchant { .. } => "merchant.open",
-            Self::ChangeMerchant { status: Some(MerchantStatus::Closed), .. } => "merchant.close",
-            Self::ChangeMerchant { .. } => "merchant.change",
+            Self::AlterMerchant { status: Some(MerchantStatus::Closed), .. } => "merchant.close",
+            Self::AlterMerchant { .. } => "merchant.change",
             Self::AddBeneficiary { .. } => "beneficiary.add",
             Self::IssueKey { .. } => "key.issue",
             Self::RevokeKey { .. } => "key.revoke",
@@ -262,7 +262,7 @@ impl Change {
                 check_merchant_id(id)?;
                 check_name(name)
             }
-            Self::ChangeMerchant { name, .. } => name.as_deref().map_or(Ok(()), check_name),
+            Self::AlterMerchant { name, .. } => name.as_deref().map_or(Ok(()), check_name),
             Self::AddBeneficiary { details, .. } => details.check(),
             Self::IssueKey { name, role, merchant, .. } => {
                 check_name(name)?;
@@ -280,7 +280,7 @@ impl Change {
     /// The record that it makes or changes.
     pub(crate) fn target(&self, admission: &Admission) -> RecordKey {
         let (kind, id) = match self {
-            Self::OpenMerchant { id, .. } | Self::ChangeMerchant { id, .. } => {
+            Self::OpenMerchant { id, .. } | Self::AlterMerchant { id, .. } => {
                 (Kind::Merchant, id.clone())
             }
             Self::AddBeneficiary { .. } => {
@@ -300,7 +300,7 @@ impl Change {
             Self::AddBeneficiary { merchant, .. } => Some(merchant),
             Self::IssueKey { merchant, .. } => merchant.as_deref(),
             Self::OpenMerchant { .. }
-            | Self::ChangeMerchant { .. }
+            | Self::AlterMerchant { .. }
             | Self::RevokeKey { .. }
             | Self::SetAlert { .. } => None,
         }
@@ -326,7 +326,7 @@ impl Change {
             {
                 Ok(Content::Merchant(known.clone()))
             }
-            (Self::ChangeMerchant { name, status, .. }, Some(Content::Merchant(known))) => {
+            (Self::AlterMerchant { name, status, .. }, Some(Content::Merchant(known))) => {
                 let name = name.as_ref().unwrap_or(&known.name).clone();
                 Ok(Content::Merchant(Merchant { name, status: status.unwrap_or(known.status) }))
             }
@@ -355,14 +355,17 @@ impl Change {
                 Self::OpenMerchant { .. } | Self::AddBeneficiary { .. } | Self::IssueKey { .. },
                 Some(_),
             ) => Err(taken()),
-            (Self::ChangeMerchant { .. } | Self::RevokeKey { .. }, _) => Err(unknown()),
+            (Self::AlterMerchant { .. } | Self::RevokeKey { .. }, _) => Err(unknown()),
         }
     }
 }
 
 /// Lower case, two digits for each byte.
 pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    digits.filter_map(|digit| DIGITS.get(usize::from(digit))).collect()
 }
 
 /// No hyphen, so that composed ids cannot collide.

@@ -71,8 +71,15 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 pub(crate) struct Keys {
     admin: Option<[u8; 32]>,
     /// What was found lately. A key that is revoked opens nothing once this has gone stale.
-    known: Mutex<BTreeMap<[u8; 32], (Instant, Option<Caller>)>>,
+    known: Mutex<BTreeMap<[u8; 32], Looked>>,
     limiter: Option<DefaultKeyedRateLimiter<String>>,
+}
+
+/// When a key was looked up, and who holds it.
+#[derive(Clone)]
+struct Looked {
+    since: Instant,
+    caller: Option<Caller>,
 }
 
 /// How long a key that was looked up is trusted without another look.
@@ -98,7 +105,7 @@ impl Keys {
             return Ok(Some(Caller { actor, role: Role::Admin, merchant: None }));
         }
         if let Some(known) = self.remembered(&digest) {
-            return Ok(known);
+            return Ok(known.caller);
         }
         let id = ApiKey::id_of(&digest).to_string();
         let record = RecordKey { kind: Kind::ApiKey, id };
@@ -114,10 +121,9 @@ impl Keys {
         Ok(caller)
     }
 
-    fn remembered(&self, digest: &[u8; 32]) -> Option<Option<Caller>> {
+    fn remembered(&self, digest: &[u8; 32]) -> Option<Looked> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, caller) = known.get(digest)?;
-        (since.elapsed() < FRESH).then(|| caller.clone())
+        known.get(digest).filter(|looked| looked.since.elapsed() < FRESH).cloned()
     }
 
     fn remember(&self, digest: [u8; 32], caller: Option<Caller>) {
@@ -125,7 +131,7 @@ impl Keys {
         if known.len() >= KNOWN_MAX {
             known.clear();
         }
-        known.insert(digest, (Instant::now(), caller));
+        known.insert(digest, Looked { since: Instant::now(), caller });
     }
 
     fn is_too_often(&self, actor: &String) -> bool {

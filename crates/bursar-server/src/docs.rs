@@ -1,7 +1,7 @@
 //! What the API is, for programs and for people: both made from the handlers themselves.
 
 use axum::Json;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse as _, Response};
 use utoipa::openapi::OpenApi as Description;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
@@ -36,7 +36,7 @@ pub(crate) fn json(document: &Description) -> Response {
 
 /// Every operation on one page.
 pub(crate) fn page(document: &Description) -> Html<String> {
-    let mut rows = String::new();
+    let mut rows = Vec::new();
     for (path, item) in &document.paths.paths {
         let operations = [
             ("GET", &item.get),
@@ -48,11 +48,10 @@ pub(crate) fn page(document: &Description) -> Html<String> {
         for (method, operation) in operations {
             let Some(operation) = operation else { continue };
             let summary = operation.summary.as_deref().unwrap_or_default();
-            let row = [method, path.as_str(), summary].map(escaped);
-            rows += &format!(
-                "<tr><td>{}</td><td><code>{}</code></td><td>{}</td></tr>\n",
-                row[0], row[1], row[2]
-            );
+            let [method, path, summary] = [method, path.as_str(), summary].map(escaped);
+            rows.push(format!(
+                "<tr><td>{method}</td><td><code>{path}</code></td><td>{summary}</td></tr>"
+            ));
         }
     }
     Html(format!(
@@ -60,7 +59,8 @@ pub(crate) fn page(document: &Description) -> Html<String> {
          <style>body{{font:16px/1.5 system-ui;margin:2rem;color-scheme:light dark}}td{{padding:.2rem 1rem .2rem 0;vertical-align:top}}</style>\n\
          <h1>Bursar API</h1>\n\
          <p>Send <code>Authorization: Bearer &lt;key&gt;</code>. The whole description is at <a href=\"/openapi.json\">/openapi.json</a>.</p>\n\
-         <table>\n{rows}</table>\n"
+         <table>\n{}</table>\n",
+        rows.join("\n")
     ))
 }
 

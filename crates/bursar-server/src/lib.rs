@@ -2,7 +2,7 @@
 //!
 //! A request is authenticated (`auth`), allowed by one table (`access`), read, and handed to whoever decides (`port`);
 //! the answer becomes JSON, a refusal becomes a problem (`problem`). What is only looked at is read beside the engine
-//! (`readers`). `api` has one file for each resource, and the OpenAPI document is made from the same functions.
+//! (`readers`). `api` has one file for each resource, and the `OpenAPI` document is made from the same functions.
 
 #![expect(unused_qualifications, reason = "the macro that describes the operations writes them")]
 

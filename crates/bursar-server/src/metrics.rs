@@ -68,7 +68,7 @@ struct Text(String);
 
 impl Text {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
-        self.0 += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        self.0.extend(["# HELP ", name, " ", help, "\n# TYPE ", name, " ", kind, "\n"]);
     }
 
     fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {

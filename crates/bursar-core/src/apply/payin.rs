@@ -24,17 +24,16 @@ impl Draft<'_> {
         }
         let known = self.known_as(&lookup(&terms.provider), &terms.reference);
         let found = known.and_then(|flow| Some((flow.clone(), flow.state.payin()?.clone())));
-        let (flow, is_replay) = match found {
-            Some((flow, payin)) => {
-                check_same(&payin.terms, terms)?;
-                self.hear_again(flow, payin, take, admission)?
-            }
-            None => {
-                self.merchant_is_open(&terms.funds.merchant)?;
-                (self.open_payin(FlowId::from(*id), take, admission)?, false)
-            }
+        let (flow, is_replay) = if let Some((flow, payin)) = found {
+            check_same(&payin.terms, terms)?;
+            self.hear_again(flow, payin, take, admission)?
+        } else {
+            self.merchant_is_open(&terms.funds.merchant)?;
+            (self.open_payin(FlowId::from(*id), take, admission)?, false)
         };
         if let Some(key) = &new.key {
+            // Said again under a new key: the key is worth a commit of its own.
+            self.ledger.touch(admission.now);
             let Reply::Flow { reply, .. } = self.answer(key, request_hash, &flow) else {
                 return Err(Rejection::UnknownFlow { id: flow.name() });
             };

@@ -122,12 +122,11 @@ impl Verifier<'_> {
     }
 }
 
-/// A reservation tells of every change. A payout tells of every status: what is known about it grows in between.
+/// A reservation and a pay-in tell of every change. A payout tells of every status: what is known about it grows in between.
 fn is_as_told(flow: &Flow, told: &Told) -> bool {
     match &flow.state {
-        FlowState::Reservation(_) => told.reply == Some(FlowReply::new(flow)),
+        FlowState::Reservation(_) | FlowState::PayIn(_) => told.reply == Some(FlowReply::new(flow)),
         FlowState::Payout(payout) => told.kind == payout.state.event(),
-        FlowState::PayIn(_) => told.reply == Some(FlowReply::new(flow)),
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) enum ScopeKind {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Standing {
     scope: String,
-    /// FROZEN, UNFREEZE_PROPOSED (a second person must want the same) or OPEN.
+    /// `FROZEN`, `UNFREEZE_PROPOSED` (a second person must want the same) or `OPEN`.
     status: String,
 }
 
@@ -131,7 +131,7 @@ pub(super) async fn freeze(
     throw(&app, Switch { scope, actor: caller.actor, is_approver, turn }).await
 }
 
-/// Unfreeze. Two people must want it, one of them an approver: the first is answered with UNFREEZE_PROPOSED.
+/// Unfreeze. Two people must want it, one of them an approver: the first is answered with `UNFREEZE_PROPOSED`.
 #[utoipa::path(post, path = "/v1/dispatch/unfreeze", tag = "dispatch", request_body = UnfreezeRequest,
     responses((status = 200, body = Standing), (status = 400, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 pub(super) async fn unfreeze(

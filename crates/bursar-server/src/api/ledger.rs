@@ -60,7 +60,7 @@ pub(super) async fn accounts(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewEvent {
-    /// An event of the rulebook, such as ADJUSTMENT_CREDIT.
+    /// An event of the rulebook, such as `ADJUSTMENT_CREDIT`.
     event: String,
     /// What its sender knows it by; the same again is not posted again.
     reference: String,
@@ -268,7 +268,8 @@ pub(super) async fn chart(State(app): State<App>) -> Reply<Chart> {
 /// A rulebook with drift is not loaded, so whoever answers has none.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Drift {
-    drift: u32,
+    #[serde(rename = "drift")]
+    count: u32,
     events: usize,
     rulebook_version: String,
 }
@@ -278,7 +279,7 @@ pub(super) struct Drift {
 pub(super) async fn drift(State(app): State<App>) -> Reply<Drift> {
     let rulebook = &app.0.rules.rulebook;
     let rulebook_version = rulebook.version().to_string();
-    Reply(Drift { drift: 0, events: rulebook.rules().count(), rulebook_version })
+    Reply(Drift { count: 0, events: rulebook.rules().count(), rulebook_version })
 }
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -142,7 +142,7 @@ pub(super) async fn change(
         Status::Open => MerchantStatus::Open,
         Status::Closed => MerchantStatus::Closed,
     });
-    let change = Change::ChangeMerchant { id, name: change.name, status };
+    let change = Change::AlterMerchant { id, name: change.name, status };
     let registration = Registration { actor: caller.actor, change };
     let (record, _) = app.ask_record(Body::Register(registration)).await?;
     Ok(Reply(Merchant::new(record)?))

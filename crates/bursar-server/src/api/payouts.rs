@@ -67,7 +67,7 @@ pub(super) struct Beneficiary {
 pub(super) struct Payout {
     id: String,
     /// SCHEDULED, READY, SUBMITTING, UNCONFIRMED, PROCESSING, STUCK, SUCCESS, FAILED, CANCELLED, RETURNED or
-    /// LATE_SUCCESS.
+    /// `LATE_SUCCESS`.
     status: String,
     /// Nothing moves any more, unless a channel corrects itself.
     #[serde(rename = "final")]

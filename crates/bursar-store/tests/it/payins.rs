@@ -80,7 +80,7 @@ async fn payins_are_booked_once(store: impl Store + Query + Browse) {
     let refused = desk.ask(take(mismatch)).await.unwrap_err();
     assert_eq!(refused.code(), "idempotency_mismatch");
 
-    let change = Change::ChangeMerchant {
+    let change = Change::AlterMerchant {
         id: "m1".to_owned(),
         name: None,
         status: Some(MerchantStatus::Closed),

@@ -147,10 +147,10 @@ fn registration(name: &str, a: u8, b: u8) -> Registration {
     let id = format!("m{a}");
     let change = match name {
         "open" if b == 0 => {
-            Change::ChangeMerchant { id, name: None, status: Some(MerchantStatus::Open) }
+            Change::AlterMerchant { id, name: None, status: Some(MerchantStatus::Open) }
         }
         "open" => Change::OpenMerchant { name: format!("Shop {}", b % 2), id },
-        "close" => Change::ChangeMerchant { id, name: None, status: Some(MerchantStatus::Closed) },
+        "close" => Change::AlterMerchant { id, name: None, status: Some(MerchantStatus::Closed) },
         _ => Change::AddBeneficiary { merchant: id, details: new_payout("", "").beneficiary },
     };
     Registration { actor: format!("ops{b}"), change }

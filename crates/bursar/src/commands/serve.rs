@@ -22,7 +22,7 @@ use crate::terminal;
 /// The API and the engine in one process
 ///
 /// Several processes may share one PostgreSQL database; a data directory is for one process alone. The variable
-/// BURSAR_ADMIN_KEY sets the key that opens everything before there are other keys. BURSAR_LOG says what is logged.
+/// `BURSAR_ADMIN_KEY` sets the key that opens everything before there are other keys. `BURSAR_LOG` says what is logged.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

@@ -14,8 +14,10 @@ mod bursar;
 mod cluster;
 mod commands;
 mod conformance;
+mod kill;
 mod ledger;
 mod licences;
+mod process;
 mod refusals;
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;
