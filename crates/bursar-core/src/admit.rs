@@ -223,6 +223,7 @@ impl<'r> CreatePayout<'r> {
 impl<'r> TakePayIn<'r> {
     fn new(rules: &'r Rules, payin: &NewPayIn, admission: &Admission) -> Result<Self, Rejection> {
         payin.key.as_ref().map_or(Ok(()), Key::check)?;
+        payin.actor.as_deref().map_or(Ok(()), check_actor)?;
         let terms = payin.terms(rules)?;
         let id = PayInId::new(admission.now, &admission.seed, 0);
         let rule = rules.rulebook.rule(payin::BOOKING)?;

@@ -71,7 +71,12 @@ pub async fn watch(app: App) {
 /// Every alert as it should be now.
 fn alerts(app: &App, live: &[Live], before: &Numbers, now: &Numbers) -> Vec<(String, Alert)> {
     let limits = app.0.settings.alerts;
-    let mut alerts = vec![("stuck_age".to_owned(), stuck(live, app.0.submit.now(), limits))];
+    let time = app.0.submit.now();
+    let mut alerts = vec![("stuck_age".to_owned(), stuck(live, time, limits))];
+    if let Some((at, detail)) = &now.latest_alert {
+        let is_raised = time.duration_since(*at) < limits.stuck_age;
+        alerts.push(("engine".to_owned(), Alert { is_raised, detail: detail.clone() }));
+    }
     for channel in app.0.rules.channels.keys() {
         let of = |numbers: &Numbers| numbers.channels.get(channel).copied().unwrap_or_default();
         let (before, now) = (of(before), of(now));

@@ -49,6 +49,8 @@ pub struct Numbers {
     /// When a turn was last saved or found nothing to save.
     pub last_turn: Option<Timestamp>,
     pub channels: BTreeMap<String, ChannelNumbers>,
+    /// What the host last wanted somebody to look at.
+    pub latest_alert: Option<(Timestamp, String)>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]

@@ -31,6 +31,9 @@ impl Draft<'_> {
             self.merchant_is_open(&terms.funds.merchant)?;
             (self.open_payin(FlowId::from(*id), take, admission)?, false)
         };
+        if let Some(actor) = new.actor.as_ref().filter(|_| !is_replay) {
+            self.note((actor, "payin.record"), &flow.name(), &terms.reference, admission);
+        }
         if let Some(key) = &new.key {
             // Said again under a new key: the key is worth a commit of its own.
             self.ledger.touch(admission.now);

@@ -27,6 +27,8 @@ impl Said {
 pub struct NewPayIn {
     /// The caller's own name for the request, if there is one.
     pub key: Option<Key>,
+    /// Whoever says so by hand, for the record; none for the provider itself.
+    pub actor: Option<String>,
     pub merchant: String,
     pub provider: String,
     pub reference: String,

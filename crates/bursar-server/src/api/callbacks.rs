@@ -133,6 +133,7 @@ async fn collect(
     let event: ProviderEvent = parse(body)?;
     let payin = NewPayIn {
         key: None,
+        actor: None,
         merchant: event.merchant_id,
         provider: provider.to_owned(),
         reference: event.reference,

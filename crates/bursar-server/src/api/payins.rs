@@ -96,6 +96,7 @@ pub(super) async fn create(
 ) -> Result<Response, Problem> {
     let payin = NewPayIn {
         key: key.map(|key| key.of(&caller)),
+        actor: Some(caller.actor),
         merchant: request.merchant_id,
         provider: request.provider,
         event: request.reference.clone(),

@@ -23,6 +23,7 @@ fn payin(reference: &str, amount: &str, said: Said, event: &str) -> NewPayIn {
     let text = |text: &str| text.to_owned();
     NewPayIn {
         key: None,
+        actor: Some(text("ops")),
         merchant: text("m1"),
         provider: text("easy"),
         reference: text(reference),
