@@ -21,6 +21,7 @@ mod process;
 mod refusals;
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;
+mod serve;
 mod simulate_channel;
 mod tidy;
 mod views;

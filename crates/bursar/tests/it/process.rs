@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A process of `bursar` that listens; killed when the test is over.
 pub(crate) struct Process {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) address: String,
 }
 

@@ -1,0 +1,136 @@
+//! `bursar serve` as its operator meets it: starting, stopping, starting again.
+
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::bursar::bursar_with;
+use crate::process::Process;
+use crate::scratch::Scratch;
+
+const KEY: &str = "authorization: Bearer operator";
+
+struct House {
+    scratch: Scratch,
+    provider: Process,
+}
+
+impl House {
+    fn new() -> Self {
+        let scratch = Scratch::new();
+        let provider = Process::start(
+            &["simulate-channel", "--listen", "127.0.0.1:0", "--profile", "calm"],
+            &[],
+        );
+        let config = format!(
+            "[channels.wallet]\nkind = \"http\"\nurl = \"http://{}\"\ncurrencies = [\"PKR\"]\n",
+            provider.address
+        );
+        std::fs::write(scratch.path().join("bursar.toml"), config).unwrap();
+        Self { scratch, provider }
+    }
+
+    fn arguments(&self) -> [String; 5] {
+        let path = |name: &str| self.scratch.path().join(name).display().to_string();
+        [
+            "--data".to_owned(),
+            path("books"),
+            "--config".to_owned(),
+            path("bursar.toml"),
+            "serve".to_owned(),
+        ]
+    }
+
+    fn open(&self) -> Process {
+        let [data, books, config, file, serve] = self.arguments();
+        let arguments = [&*serve, "--listen", "127.0.0.1:0", &data, &books, &config, &file];
+        Process::start(&arguments, &[("BURSAR_ADMIN_KEY", "operator")])
+    }
+}
+
+/// Asks until it is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..600 {
+        if is_so() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(is_so(), "{what}");
+}
+
+#[test]
+fn a_process_that_is_told_to_stop_finishes_what_was_asked_and_goes_on_later() {
+    let house = House::new();
+    let server = house.open();
+    let post = |server: &Process, path: &str, key: &str, body: &str| {
+        let key = format!("idempotency-key: {key}");
+        let answer = server.ask("POST", path, &[KEY, &key], body);
+        assert!(answer.status < 300, "{answer:?}");
+    };
+    post(&server, "/v1/merchants", "-", r#"{"id":"m1","name":"Shop"}"#);
+    let payin = r#"{"merchant_id":"m1","provider":"easy","reference":"r","amount":"5000","currency":"PKR"}"#;
+    post(&server, "/v1/payins", "-", payin);
+    let payout = r#"{"merchant_id":"m1","beneficiary":{"name":"A","msisdn":"923001234567"},"amount":"10","currency":"PKR","channel":"wallet"}"#;
+    for number in 0..50 {
+        post(&server, "/v1/payouts", &format!("p{number}"), payout);
+    }
+
+    // Reports are read beside it; a second process is turned away.
+    let [data, books, config, file, serve] = house.arguments();
+    let verified = bursar_with(&["ledger", "verify", &data, &books], &[]).ok();
+    assert!(verified.contains("ok: every balance"), "{verified}");
+    let refused =
+        bursar_with(&[&serve, "--listen", "127.0.0.1:0", &data, &books, &config, &file], &[]);
+    assert!(refused.refused().contains("another process uses"));
+
+    let stopped = server.terminate();
+    assert!(stopped.success(), "{stopped}");
+    let server = house.open();
+    let count = |status: &str| {
+        let answer =
+            server.ask("GET", &format!("/v1/payouts?limit=500&status={status}"), &[KEY], "");
+        answer.body["data"].as_array().unwrap().len()
+    };
+    until("all are paid", || count("SUCCESS") == 50);
+    let paid = house.provider.ask("GET", "/_books", &[], "").body;
+    assert_eq!(paid["payments"].as_array().unwrap().len(), 50);
+    assert_eq!(server.ask("GET", "/readyz", &[], "").status, 200);
+}
+
+#[test]
+fn a_configuration_that_cannot_be_used_is_refused_before_anything_is_started() {
+    let house = House::new();
+    let [data, books, config, file, serve] = house.arguments();
+    for (text, words) in [
+        ("[channels.wallet]\nkind = \"http\"\n", "channels.wallet.currencies"),
+        ("[channels.wallet]\nkind = \"http\"\ncurrencies = [\"PKR\"]\n", "channels.wallet.url"),
+        (
+            "[channels.wallet]\nkind = \"http\"\nurl = \"ftp://x\"\ncurrencies = [\"PKR\"]\n",
+            "channels.wallet.url",
+        ),
+        ("[channels.wallet]\nkind = \"sim\"\nprofile = \"kind\"\n", "channels.wallet.profile"),
+        ("[channels.wallet]\nkind = \"sim\"\nsubmit_timeout_s = -1\n", "submit_timeout_s"),
+        ("[channels.wallet]\nkind = \"sim\"\ncolour = \"red\"\n", "unknown field `colour`"),
+        ("[review]\nfour_eyes_above = \"many\"\n", "four_eyes_above"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let run =
+            bursar_with(&[&serve, "--listen", "127.0.0.1:0", &data, &books, &config, &file], &[]);
+        let complaint = run.refused();
+        assert!(
+            complaint.contains(words) && complaint.contains("Nothing was started"),
+            "{complaint}"
+        );
+        assert!(!std::path::Path::new(&books).exists(), "no books were made");
+    }
+}
+
+impl Process {
+    /// As its operator would, and how it ended.
+    fn terminate(mut self) -> std::process::ExitStatus {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        self.child.wait().unwrap()
+    }
+}
