@@ -2,14 +2,14 @@
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
 /// A process of `bursar` that listens; killed when the test is over.
 pub(crate) struct Process {
-    pub(crate) child: Child,
+    child: Child,
     pub(crate) address: String,
 }
 
@@ -40,6 +40,13 @@ impl Process {
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// As its operator would, and how it ended.
+    pub(crate) fn stop(mut self, signal: &str) -> ExitStatus {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        self.child.wait().unwrap()
     }
 
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answered {
@@ -76,11 +83,8 @@ pub(crate) fn ask(
     let broken = || io::Error::new(io::ErrorKind::UnexpectedEof, "half an answer");
     let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(broken)?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let body = if body.is_empty() {
-        Value::Null
-    } else {
-        serde_json::from_str(body).map_err(|_| broken())?
-    };
+    // Some say what is wrong in plain words.
+    let body = serde_json::from_str(body).unwrap_or_else(|_| Value::from(body));
     Ok(Answered { status: status.ok_or_else(broken)?, body })
 }
 

@@ -1,6 +1,5 @@
 //! `bursar serve` as its operator meets it: starting, stopping, starting again.
 
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -84,7 +83,7 @@ fn a_process_that_is_told_to_stop_finishes_what_was_asked_and_goes_on_later() {
         bursar_with(&[&serve, "--listen", "127.0.0.1:0", &data, &books, &config, &file], &[]);
     assert!(refused.refused().contains("another process uses"));
 
-    let stopped = server.terminate();
+    let stopped = server.stop("-TERM");
     assert!(stopped.success(), "{stopped}");
     let server = house.open();
     let count = |status: &str| {
@@ -123,14 +122,5 @@ fn a_configuration_that_cannot_be_used_is_refused_before_anything_is_started() {
             "{complaint}"
         );
         assert!(!std::path::Path::new(&books).exists(), "no books were made");
-    }
-}
-
-impl Process {
-    /// As its operator would, and how it ended.
-    fn terminate(mut self) -> std::process::ExitStatus {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        self.child.wait().unwrap()
     }
 }

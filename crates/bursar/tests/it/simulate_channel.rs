@@ -1,64 +1,34 @@
 //! The channel simulator as a process.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
-
 use serde_json::Value;
 
 use crate::bursar::bursar;
+use crate::process::Process;
 
-struct Simulator {
-    process: Child,
-    address: String,
-}
+struct Simulator(Process);
 
 impl Simulator {
     fn new(arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_bursar"))
-            .args(["simulate-channel", "--listen", "127.0.0.1:0"])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
-        assert!(!address.ends_with(":0"), "the port is the real one");
-        Self { process, address }
+        let simulate = ["simulate-channel", "--listen", "127.0.0.1:0"];
+        let process = Process::start(&[&simulate, arguments].concat(), &[]);
+        assert!(!process.address.ends_with(":0"), "the port is the real one");
+        Self(process)
     }
 
-    fn ask(&self, request: &str, headers: &str, body: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let length = body.len();
-        let text = format!(
-            "{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}"
-        );
-        stream.write_all(text.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().to_owned(), body.to_owned())
-    }
-
-    fn submit(&self, reference: &str) -> String {
+    fn submit(&self, reference: &str) -> u16 {
         let body = format!(
             r#"{{"amount":"12.50","currency":"PKR","type":"disbursement","requestingOrganisationTransactionReference":"{reference}","creditParty":[]}}"#
         );
-        let headers = format!("x-correlationid: {reference}\r\n");
-        self.ask("POST /transactions", &headers, &body).0
+        let name = format!("x-correlationid: {reference}");
+        self.0.ask("POST", "/transactions", &[&name], &body).status
+    }
+
+    fn profile(&self, body: &str) -> u16 {
+        self.0.ask("POST", "/_profile", &[], body).status
     }
 
     fn books(&self) -> Value {
-        serde_json::from_str(&self.ask("GET /_books", "", "").1).unwrap()
-    }
-}
-
-impl Drop for Simulator {
-    fn drop(&mut self) {
-        // It may have ended already.
-        drop(self.process.kill());
-        drop(self.process.wait());
+        self.0.ask("GET", "/_books", &[], "").body
     }
 }
 
@@ -68,21 +38,18 @@ fn the_simulator_pays_keeps_books_and_stops_when_it_is_told_to() {
         ("-TERM", &["--profile", "calm", "--idempotent"][..], 1),
         ("-INT", &["--profile", "calm"], 2),
     ] {
-        let mut simulator = Simulator::new(arguments);
-        assert_eq!(simulator.submit("r-1"), "200");
-        assert_eq!(simulator.submit("r-1"), "200");
+        let simulator = Simulator::new(arguments);
+        assert_eq!(simulator.submit("r-1"), 200);
+        assert_eq!(simulator.submit("r-1"), 200);
         let entry = &simulator.books()["payments"][0];
         assert_eq!(entry["reference"], "r-1");
         assert_eq!(entry["state"], "paid");
         assert_eq!(entry["submissions"], 2);
         assert_eq!(entry["times_paid"], times_paid);
-        let (status, text) = simulator.ask("POST /_profile", "", r#"{"profile":"kind"}"#);
-        assert_eq!(status, "400", "{text}");
-        assert_eq!(simulator.ask("POST /_profile", "", r#"{"profile":"silent"}"#).0, "200");
+        assert_eq!(simulator.profile(r#"{"profile":"kind"}"#), 400);
+        assert_eq!(simulator.profile(r#"{"profile":"silent"}"#), 200);
         assert_eq!(simulator.books()["payments"].as_array().unwrap().len(), 1);
-        let id = simulator.process.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-        assert!(simulator.process.wait().unwrap().success(), "it stops cleanly");
+        assert!(simulator.0.stop(signal).success(), "it stops cleanly");
     }
 }
 
