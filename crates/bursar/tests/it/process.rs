@@ -83,6 +83,12 @@ pub(crate) fn ask(
     let broken = || io::Error::new(io::ErrorKind::UnexpectedEof, "half an answer");
     let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(broken)?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let length = head
+        .lines()
+        .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    if length.is_some_and(|length: usize| length != body.len()) {
+        return Err(broken());
+    }
     // Some say what is wrong in plain words.
     let body = serde_json::from_str(body).unwrap_or_else(|_| Value::from(body));
     Ok(Answered { status: status.ok_or_else(broken)?, body })

@@ -16,13 +16,18 @@ struct House {
 
 impl House {
     fn new() -> Self {
+        Self::with("calm", "")
+    }
+
+    /// With a provider in this mood, and more to say about the channel and the rest.
+    fn with(profile: &str, more: &str) -> Self {
         let scratch = Scratch::new();
         let provider = Process::start(
-            &["simulate-channel", "--listen", "127.0.0.1:0", "--profile", "calm"],
+            &["simulate-channel", "--listen", "127.0.0.1:0", "--profile", profile],
             &[],
         );
         let config = format!(
-            "[channels.wallet]\nkind = \"http\"\nurl = \"http://{}\"\ncurrencies = [\"PKR\"]\n",
+            "[channels.wallet]\nkind = \"http\"\nurl = \"http://{}\"\ncurrencies = [\"PKR\"]\n{more}",
             provider.address
         );
         std::fs::write(scratch.path().join("bursar.toml"), config).unwrap();
@@ -47,6 +52,22 @@ impl House {
     }
 }
 
+/// A merchant with money, and this many payouts of it.
+fn pay_out(server: &Process, count: u32) {
+    let post = |path: &str, key: &str, body: &str| {
+        let key = format!("idempotency-key: {key}");
+        let answer = server.ask("POST", path, &[KEY, &key], body);
+        assert!(answer.status < 300, "{answer:?}");
+    };
+    post("/v1/merchants", "-", r#"{"id":"m1","name":"Shop"}"#);
+    let payin = r#"{"merchant_id":"m1","provider":"easy","reference":"r","amount":"5000","currency":"PKR"}"#;
+    post("/v1/payins", "-", payin);
+    let payout = r#"{"merchant_id":"m1","beneficiary":{"name":"A","msisdn":"923001234567"},"amount":"10","currency":"PKR","channel":"wallet"}"#;
+    for number in 0..count {
+        post("/v1/payouts", &format!("p{number}"), payout);
+    }
+}
+
 /// Asks until it is so.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..600 {
@@ -62,18 +83,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 fn a_process_that_is_told_to_stop_finishes_what_was_asked_and_goes_on_later() {
     let house = House::new();
     let server = house.open();
-    let post = |server: &Process, path: &str, key: &str, body: &str| {
-        let key = format!("idempotency-key: {key}");
-        let answer = server.ask("POST", path, &[KEY, &key], body);
-        assert!(answer.status < 300, "{answer:?}");
-    };
-    post(&server, "/v1/merchants", "-", r#"{"id":"m1","name":"Shop"}"#);
-    let payin = r#"{"merchant_id":"m1","provider":"easy","reference":"r","amount":"5000","currency":"PKR"}"#;
-    post(&server, "/v1/payins", "-", payin);
-    let payout = r#"{"merchant_id":"m1","beneficiary":{"name":"A","msisdn":"923001234567"},"amount":"10","currency":"PKR","channel":"wallet"}"#;
-    for number in 0..50 {
-        post(&server, "/v1/payouts", &format!("p{number}"), payout);
-    }
+    pay_out(&server, 50);
 
     // Reports are read beside it; a second process is turned away.
     let [data, books, config, file, serve] = house.arguments();
@@ -95,6 +105,38 @@ fn a_process_that_is_told_to_stop_finishes_what_was_asked_and_goes_on_later() {
     let paid = house.provider.ask("GET", "/_books", &[], "").body;
     assert_eq!(paid["payments"].as_array().unwrap().len(), 50);
     assert_eq!(server.ask("GET", "/readyz", &[], "").status, 200);
+}
+
+#[test]
+fn alerts_are_raised_told_and_cleared() {
+    let clocks = "submit_timeout_s = 0.2\nquery_timeout_s = 0.2\nrequery_schedule_s = [0.1]\n[alerts]\nstuck_age_s = 0\n";
+    let house = House::with("silent", clocks);
+    let server = house.open();
+    pay_out(&server, 30);
+    let told = |kind: &str, subject: &str| {
+        let events = server.ask("GET", "/v1/events?limit=500", &[KEY], "").body;
+        let events = events["data"].as_array().unwrap().clone();
+        events.iter().any(|event| event["type"] == kind && event["subject"] == subject)
+    };
+    until("somebody is told about the stuck ones", || told("alert.raised", "alert:stuck_age"));
+    until("and about the channel", || told("alert.raised", "alert:unknown_rate:wallet"));
+    let metrics = server.ask("GET", "/metrics", &[], "").body;
+    assert!(metrics.as_str().unwrap().contains("bursar_alert{name=\"stuck_age\"} 1"), "{metrics}");
+
+    house.provider.ask("POST", "/_profile", &[], r#"{"profile":"calm"}"#);
+    let stuck = server.ask("GET", "/v1/payouts?status=STUCK&limit=500", &[KEY], "").body;
+    for payout in stuck["data"].as_array().unwrap() {
+        let id = payout["id"].as_str().unwrap();
+        let body = format!(
+            r#"{{"decision":"confirm_not_paid","evidence":"not in its books","expected_version":{}}}"#,
+            payout["version"]
+        );
+        let key = format!("idempotency-key: {id}");
+        let answer = server.ask("POST", &format!("/v1/payouts/{id}/resolve"), &[KEY, &key], &body);
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    until("it is over", || told("alert.cleared", "alert:stuck_age"));
+    assert_eq!(server.ask("GET", "/v1/ledger/verify", &[KEY], "").body["ok"], true);
 }
 
 #[test]
