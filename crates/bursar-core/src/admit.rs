@@ -1,6 +1,6 @@
 //! Requests that are let in: checked as far as they can be without a look at the records.
 
-use crate::control::{Switch, Turned};
+use crate::control::{Scope, Switch, Turned};
 use crate::idempotency::Key;
 use crate::ids::{PayInId, PayoutId, ReservationId};
 use crate::ledger::{Admission, Event, REVERT, Revert};
@@ -142,6 +142,9 @@ impl<'r> Admitted<'r> {
                 check_actor(&switch.actor)?;
                 let (Turned::Freeze { reason } | Turned::Unfreeze { reason }) = &switch.turn;
                 check_note(reason)?;
+                if let Scope::Channel(id) | Scope::Merchant(id) = &switch.scope {
+                    check_id(id)?;
+                }
                 Ok(Self::Switch(Box::new(switch.clone()), admission))
             }
             Body::Wake(wake) => Ok(Self::Wake(wake.clone(), admission)),
@@ -227,13 +230,23 @@ impl<'r> TakePayIn<'r> {
         let terms = payin.terms(rules)?;
         let id = PayInId::new(admission.now, &admission.seed, 0);
         let rule = rules.rulebook.rule(payin::BOOKING)?;
-        let bound = rule.bind(&terms.booking_reference(), &terms.funds.variables(rule), None)?;
+        let bound = rule.bind(&id.to_string(), &terms.funds.variables(rule), None)?;
         Ok(Self { id, payin: payin.clone(), terms, bound })
     }
 }
 
 /// What a note may have, at most.
 const NOTE_MAX: usize = 1_000;
+
+/// Whatever names a record: nothing that a store could not keep.
+pub(crate) fn check_id(id: &str) -> Result<(), Rejection> {
+    let is_good = (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_good {
+        return Ok(());
+    }
+    let value = id.chars().filter(|letter| !letter.is_control()).take(80).collect();
+    Err(Rejection::BadIdentifier { name: "id".into(), value, hyphen: true })
+}
 
 fn check_actor(actor: &str) -> Result<(), Rejection> {
     let length = actor.chars().take(65).count();

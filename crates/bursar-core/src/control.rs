@@ -108,7 +108,7 @@ impl Control {
                     freeze.lifted_by = Some(Lifter { actor, is_approver });
                     Ok(Standing::Proposed)
                 }
-                Some(first) if first.actor == *actor => {
+                Some(first) if is_same_person(&first.actor, actor) => {
                     Err(Rejection::SecondPersonNeeded { actor: actor.clone() })
                 }
                 Some(first) if !first.is_approver && !is_approver => {
@@ -121,6 +121,12 @@ impl Control {
             },
         }
     }
+}
+
+/// An actor is a name and, behind a slash, the key that was used: two keys of one name are one person.
+pub(crate) fn is_same_person(one: &str, other: &str) -> bool {
+    let name = |actor: &str| actor.rsplit_once('/').map_or(actor, |(name, _)| name).to_owned();
+    name(one) == name(other)
 }
 
 /// How a switch stands.

@@ -215,8 +215,9 @@ pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> Read
                 let revert = |id: TransactionId| (Name::from(REVERT), id.to_string());
                 plan.references.extend(payout.released_by.map(revert));
             }
-            // What the provider says now names what it may book.
-            FlowState::PayIn(_) => {}
+            FlowState::PayIn(payin) => {
+                plan.add_booking(rulebook, payin::BOOKING, &name, &payin.terms.funds);
+            }
         }
     }
     // Whether what was posted before still stands.

@@ -1,6 +1,7 @@
 //! The records that people keep: merchants, whom they pay, and the keys that open the API.
 //!
-//! A record is small, changes rarely, and is read by its kind and id. Every change is audited.
+//! A record is small, changes rarely, and is read by its kind and id. Every change is audited; an alert is told
+//! instead.
 
 use std::fmt;
 
@@ -8,6 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::admit::check_id;
 use crate::flow::to_json;
 use crate::ids::{ApiKeyId, BeneficiaryId};
 use crate::ledger::Admission;
@@ -257,12 +259,16 @@ impl Change {
     }
 
     pub(crate) fn check(&self) -> Result<(), Rejection> {
+        self.owner().map_or(Ok(()), check_id)?;
         match self {
             Self::OpenMerchant { id, name } => {
                 check_merchant_id(id)?;
                 check_name(name)
             }
-            Self::AlterMerchant { name, .. } => name.as_deref().map_or(Ok(()), check_name),
+            Self::AlterMerchant { id, name, .. } => {
+                check_id(id)?;
+                name.as_deref().map_or(Ok(()), check_name)
+            }
             Self::AddBeneficiary { details, .. } => details.check(),
             Self::IssueKey { name, role, merchant, .. } => {
                 check_name(name)?;
@@ -273,7 +279,7 @@ impl Change {
                     Err(Rejection::BadScope)
                 }
             }
-            Self::RevokeKey { .. } | Self::SetAlert { .. } => Ok(()),
+            Self::RevokeKey { id } | Self::SetAlert { name: id, .. } => check_id(id),
         }
     }
 

@@ -148,6 +148,10 @@ pub enum Rejection {
     )]
     ApproverNeeded { actor: String },
     #[error(
+        "no market takes {currency}: nothing was booked. Configure its fees, or check the currency"
+    )]
+    UnknownMarket { currency: Currency },
+    #[error(
         "metadata has at most 20 entries of 64 and 500 bytes, a trace id 128: nothing was reserved. Shorten them"
     )]
     BadRemarks,
@@ -219,6 +223,7 @@ impl Rejection {
             Self::RecordExists { .. } => "already_exists",
             Self::BadName => "bad_name",
             Self::BadRemarks => "bad_remarks",
+            Self::UnknownMarket { .. } => "unknown_market",
             Self::BadScope => "bad_scope",
             Self::ApproverNeeded { .. } => "approver_needed",
             Self::UnknownReference { .. } => "unknown_reference",

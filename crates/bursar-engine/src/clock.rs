@@ -1,6 +1,7 @@
 //! What time it is: the system's, or one that a test puts forward.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,12 +14,51 @@ pub trait Clock: Send + Sync + 'static {
     }
 }
 
+/// The system's time, made steady: it never runs more than a tenth faster or slower than the clock that nobody sets.
+///
+/// Leases and the proof that a channel never got something rest on time that has really passed. A wall clock that is set
+/// forward would end them at once; so it is followed slowly, and one that is set back is waited for.
+#[derive(Debug, Clone)]
+pub struct SystemClock(Arc<Mutex<Reading>>);
+
+/// What it showed when it was last looked at.
 #[derive(Debug, Clone, Copy)]
-pub struct SystemClock;
+struct Reading {
+    instant: Instant,
+    time: Timestamp,
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        let reading = Reading { instant: Instant::now(), time: Timestamp::now() };
+        Self(Arc::new(Mutex::new(reading)))
+    }
+}
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        Timestamp::now()
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let instant = Instant::now();
+        let passed = instant.saturating_duration_since(last.instant);
+        let time = last.time.steadied(Timestamp::now(), passed);
+        *last = Reading { instant, time };
+        time
+    }
+}
+
+trait Steady {
+    /// What it is now, if the wall clock says so and this much time has really passed.
+    fn steadied(self, wall: Timestamp, passed: Duration) -> Timestamp;
+}
+
+impl Steady for Timestamp {
+    fn steadied(self, wall: Timestamp, passed: Duration) -> Timestamp {
+        let tenth = passed.checked_div(10).unwrap_or_default();
+        let after = |span: Duration| {
+            let span = SignedDuration::try_from(span).unwrap_or(SignedDuration::MAX);
+            self.saturating_add(span).unwrap_or(Timestamp::MAX)
+        };
+        wall.clamp(after(passed.saturating_sub(tenth)), after(passed.saturating_add(tenth)))
     }
 }
 
@@ -37,7 +77,7 @@ impl std::fmt::Debug for TestClock {
 
 impl Default for TestClock {
     fn default() -> Self {
-        Self::over(Arc::new(SystemClock))
+        Self::over(Arc::new(SystemClock::default()))
     }
 }
 
@@ -57,5 +97,25 @@ impl Clock for TestClock {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         *ahead = (*ahead).max(to.duration_since(self.base.now()));
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::Steady as _;
+
+    #[test]
+    fn a_wall_clock_that_is_set_is_followed_slowly() {
+        let start = Timestamp::from_second(1_794_700_800).unwrap();
+        let seconds = SignedDuration::from_secs;
+        let ten = Duration::from_secs(10);
+        for (wall, expected) in [(10, 10), (9, 9), (600, 11), (-600, 9), (0, 9)] {
+            let time = start.steadied(start + seconds(wall), ten);
+            assert_eq!(time, start + seconds(expected), "the wall clock says {wall} s");
+        }
     }
 }

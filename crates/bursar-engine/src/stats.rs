@@ -65,6 +65,10 @@ pub enum Alert {
         "{flow} cannot go on and was set aside, its money stays where it is: {rejection}. Put that right; it is tried again by itself"
     )]
     Refused { flow: String, rejection: Rejection },
+    #[error(
+        "what a channel said about flow {flow} was refused and its money stays where it is: {rejection}. Put that right; the channel is asked again"
+    )]
+    NotTaken { flow: String, rejection: Rejection },
 }
 
 /// More would only push out of sight what came first.

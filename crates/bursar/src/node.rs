@@ -51,8 +51,21 @@ impl Node {
         connections: Connections,
         has_test_clock: bool,
     ) -> Result<Self, Failure> {
-        let clock: Arc<dyn Clock> =
-            if has_test_clock { Arc::new(TestClock::default()) } else { Arc::new(SystemClock) };
+        let clock: Arc<dyn Clock> = if has_test_clock {
+            Arc::new(TestClock::default())
+        } else {
+            Arc::new(SystemClock::default())
+        };
+        Self::start_with(location, rules, Arc::new(Wired(connections)), clock).await
+    }
+
+    /// The same with whatever channels and clock there are.
+    pub(crate) async fn start_with(
+        location: &Location,
+        rules: Arc<Rules>,
+        channels: Arc<dyn Channels>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Failure> {
         let seed = fresh_seed()?;
         let effects = tokio::runtime::Handle::current();
         let (started, is_started) = oneshot::channel();
@@ -68,7 +81,6 @@ impl Node {
                 Ok(store) => store,
                 Err(error) => return drop(started.send(Err(Failure::from(error)))),
             };
-            let channels = Arc::new(Wired(connections));
             let (host, handle) =
                 Host::new(store, rules, channels, engine_clock, (Limits::default(), seed));
             // Whoever waited may have gone; then nobody asks either.

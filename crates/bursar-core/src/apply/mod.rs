@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::admit::{Admitted, Post, TakeBack};
 use crate::commit::{Commit, FlowWrite};
-use crate::control::{Control, ControlWrite, Switch, Turned};
+use crate::control::{Control, ControlWrite, Standing, Switch, Turned};
 use crate::effect::{Call, Effect};
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Flow, FlowState, is_flow_name};
@@ -133,6 +133,9 @@ impl<'r> Draft<'r> {
         if self.control != before {
             let (action, note) = match &switch.turn {
                 Turned::Freeze { reason } => ("freeze", reason.as_str()),
+                Turned::Unfreeze { reason } if standing == Standing::Proposed => {
+                    ("unfreeze.propose", reason.as_str())
+                }
                 Turned::Unfreeze { reason } => ("unfreeze", reason.as_str()),
             };
             self.ledger.touch(admission.now);

@@ -8,7 +8,7 @@ use crate::flow::{Flow, FlowState};
 use crate::idempotency::FlowReply;
 use crate::ids::FlowId;
 use crate::ledger::Admission;
-use crate::payin::{Heard, NewPayIn, PayIn, Said, State, Step, Terms, lookup, step};
+use crate::payin::{BOOKING, Heard, NewPayIn, PayIn, Said, State, Step, Terms, lookup, step};
 use crate::rejection::Rejection;
 use crate::request::{Answer, Reply};
 
@@ -28,7 +28,7 @@ impl Draft<'_> {
             check_same(&payin.terms, terms)?;
             self.hear_again(flow, payin, take, admission)?
         } else {
-            self.merchant_is_open(&terms.funds.merchant)?;
+            self.merchant_takes_payins(new)?;
             (self.open_payin(FlowId::from(*id), take, admission)?, false)
         };
         if let Some(actor) = new.actor.as_ref().filter(|_| !is_replay) {
@@ -43,6 +43,14 @@ impl Draft<'_> {
             return Ok(Reply::Flow { reply, is_replay });
         }
         Ok(Reply::Flow { reply: Box::new(FlowReply::new(&flow)), is_replay })
+    }
+
+    /// Money that a provider has is the merchant's, closed or not; people record nothing new for one that is closed.
+    fn merchant_takes_payins(&self, new: &NewPayIn) -> Result<(), Rejection> {
+        match self.merchant_is_open(&new.merchant) {
+            Err(Rejection::MerchantClosed { .. }) if new.actor.is_none() => Ok(()),
+            known => known,
+        }
     }
 
     /// The first word about it.
@@ -85,7 +93,7 @@ impl Draft<'_> {
         take: &TakePayIn<'_>,
         admission: &Admission,
     ) -> Result<(Flow, bool), Rejection> {
-        let TakePayIn { payin: new, bound, .. } = take;
+        let new = &take.payin;
         if payin.said.get(&new.event).is_some_and(|known| known.said == new.said) {
             return Ok((flow, true));
         }
@@ -101,7 +109,11 @@ impl Draft<'_> {
             Step::Moves { state, is_booked } => (state, is_booked),
         };
         if is_booked {
-            self.ledger.post_bound(bound, admission)?;
+            // At the price that was quoted with the first word.
+            let rule = self.rules.rulebook.rule(BOOKING)?;
+            let variables = payin.terms.funds.variables(rule);
+            let bound = rule.bind(&flow.name(), &variables, None)?;
+            self.ledger.post_bound(&bound, admission)?;
         }
         let flow = Flow {
             version: flow.version.saturating_add(1),
@@ -125,5 +137,5 @@ fn check_same(known: &Terms, told: &Terms) -> Result<(), Rejection> {
         return Ok(());
     }
     let reference = told.reference.clone();
-    Err(Rejection::ReferenceReused { event: crate::payin::BOOKING.into(), reference })
+    Err(Rejection::ReferenceReused { event: BOOKING.into(), reference })
 }

@@ -110,7 +110,8 @@ impl Draft<'_> {
             needs_two: amount.is_some_and(|amount| self.rules.needs_two_people(amount)),
         };
         let flow = self.advance_payout(flow, &Event::Decided(decision), admission)?;
-        let action = resolution.action();
+        let is_proposal = flow.state.payout().is_some_and(|payout| payout.proposal.is_some());
+        let action = if is_proposal { "payout.propose" } else { resolution.action() };
         self.note((&resolution.actor, action), &flow.name(), &resolution.evidence, admission);
         Ok(self.answer(key, request_hash, &flow))
     }
@@ -162,10 +163,14 @@ impl Draft<'_> {
             || flow.state.payout().is_some_and(|before| {
                 before.attempts != payout.attempts || before.reason() != payout.reason()
             });
+        if is_new_version && !matches!(event, Event::Decided(_)) {
+            // Whoever decided had not seen this.
+            payout.proposal = None;
+        }
         let flow = Flow {
             version: flow.version.saturating_add(u64::from(is_new_version)),
             sequence: flow.sequence.saturating_add(u64::from(is_told)),
-            updated_at: admission.now,
+            updated_at: if is_new_version { admission.now } else { flow.updated_at },
             state: FlowState::Payout(Box::new(payout)),
             parked: None,
             ..flow

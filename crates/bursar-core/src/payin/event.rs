@@ -68,9 +68,12 @@ impl NewPayIn {
                 let quote = tariff
                     .quote(amount)
                     .map_err(|error| Rejection::BadAmount { name: "amount".into(), error })?;
-                (quote.fee, quote.vat)
+                // Money that has arrived is booked: a fee that would take more than all of it is not charged.
+                let charged = quote.fee.minor().saturating_add(quote.vat.minor());
+                if charged > amount.minor() { (nothing, nothing) } else { (quote.fee, quote.vat) }
             }
-            None => (nothing, nothing),
+            None if rules.payin_tariffs.is_empty() => (nothing, nothing),
+            None => return Err(Rejection::UnknownMarket { currency }),
         };
         let funds = Funds {
             merchant: self.merchant.clone(),
@@ -84,11 +87,6 @@ impl NewPayIn {
 }
 
 impl Terms {
-    /// The reference of what the ledger books for it.
-    pub(crate) fn booking_reference(&self) -> String {
-        format!("{}:{}", self.provider, self.reference)
-    }
-
     /// Over what the provider said, not over what we charge: prices may change between two words of it.
     pub(crate) fn request_hash(&self) -> [u8; 32] {
         let Funds { merchant, amount, .. } = &self.funds;

@@ -119,7 +119,7 @@ impl View {
     }
 }
 
-/// What is left for the merchant. Terms are made only if something is.
+/// What is left for the merchant: never less than nothing.
 fn net(amount: Money, fee: Money, vat: Money) -> Money {
     let left = amount.minor().saturating_sub(fee.minor()).saturating_sub(vat.minor());
     Money::from_minor(left, amount.currency())

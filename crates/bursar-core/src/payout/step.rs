@@ -7,6 +7,7 @@ use super::event::{Answer, Decision, Event, Outcome, Ruling};
 use super::state::{Payout, Proposal, State, Wait};
 use crate::attempt::{Attempt, Evidence, Source, Verdict};
 use crate::channel::Channel;
+use crate::control::is_same_person;
 use crate::ids::Seed;
 use crate::rejection::Rejection;
 
@@ -253,7 +254,9 @@ fn ruled(payout: Payout, decision: &Decision, context: &Context<'_>) -> Result<S
     let Decision { ruling, actor, is_approver, evidence, needs_two } = decision;
     if *needs_two {
         match &payout.proposal {
-            Some(proposal) if proposal.ruling == *ruling && proposal.actor == *actor => {
+            Some(proposal)
+                if proposal.ruling == *ruling && is_same_person(&proposal.actor, actor) =>
+            {
                 return Err(Rejection::SecondPersonNeeded { actor: actor.clone() });
             }
             Some(proposal)

@@ -92,7 +92,7 @@ impl Verifier<'_> {
 
     /// A pay-in is booked if and only if the provider has it.
     fn booked(&mut self, name: &str, payin: &PayIn) {
-        let booking = (BOOKING.into(), payin.terms.booking_reference());
+        let booking = (BOOKING.into(), name.to_owned());
         let is_booked = self.references.contains(&booking);
         if is_booked != payin.state.is_booked() {
             let found = if is_booked { "booked" } else { "not booked" };

@@ -170,7 +170,13 @@ impl Engine {
                     self.is_hungry = true;
                     outputs.push(Output::Answer(ticket, Ok(answer)));
                 }
-                Place::Report { .. } => self.is_hungry = true,
+                Place::Report { report, .. } => {
+                    self.is_hungry = true;
+                    if let Err(rejection) = answer {
+                        let flow = report.flow.to_string();
+                        self.stats.alert(turn.admitted_at, Alert::NotTaken { flow, rejection });
+                    }
+                }
                 Place::Wake { lane, limit } => {
                     self.woken(&lane, (answer, limit), has_effects, turn.admitted_at);
                 }

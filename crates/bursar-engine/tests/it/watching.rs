@@ -122,7 +122,7 @@ fn real_time_is_not_put_forward() {
         let settings = (Limits::default(), Seed::from(1));
         let (rules, says) = (Arc::new(rules()), Arc::new(Says(pays)));
         let (host, handle) =
-            Host::new(Memory::default(), rules, says, Arc::new(SystemClock), settings);
+            Host::new(Memory::default(), rules, says, Arc::new(SystemClock::default()), settings);
         let running = tokio::task::spawn_local(host.run());
         assert_eq!(handle.advance(60).await, Err(NotAdvanced::RealTime));
         handle.stop();
@@ -141,7 +141,7 @@ fn a_test_clock_moves_with_time_and_never_back() {
     assert!(clock.now() >= later);
     assert!(clock.put_forward(start));
     assert!(clock.now() >= later, "it does not go back");
-    assert!(!SystemClock.put_forward(later));
+    assert!(!SystemClock::default().put_forward(later));
 }
 
 #[test]
