@@ -178,7 +178,8 @@ const fn status(rejection: &Rejection) -> StatusCode {
         | Rejection::MerchantClosed { .. }
         | Rejection::BadName
         | Rejection::BadScope
-        | Rejection::BadRemarks => StatusCode::UNPROCESSABLE_ENTITY,
+        | Rejection::BadRemarks
+        | Rejection::UnknownMarket { .. } => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }
 
