@@ -1,12 +1,15 @@
 //! What the API is, for programs and for people: both made from the handlers themselves.
 
 use axum::Json;
+use axum::http::{Method, StatusCode};
 use axum::response::{Html, IntoResponse as _, Response};
-use utoipa::openapi::OpenApi as Description;
+use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{Content, OpenApi as Description, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
 
-use crate::problem::Problem;
+use crate::access::{Access, access};
+use crate::problem::{MEDIA_TYPE, Problem};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -27,6 +30,63 @@ impl Modify for Keys {
     fn modify(&self, document: &mut Description) {
         let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
         document.components.get_or_insert_default().add_security_scheme("key", scheme);
+    }
+}
+
+/// Adds what is true of every operation and written at none: its name, how it fails, and whether it takes a key.
+pub(crate) fn complete(document: &mut Description) {
+    for (path, item) in &mut document.paths.paths {
+        for (method, operation) in operations(item) {
+            operation.operation_id = name(operation);
+            let responses = &mut operation.responses.responses;
+            for (status, response) in responses.iter_mut() {
+                if let RefOr::T(response) = response {
+                    describe(status, response);
+                }
+            }
+            let content = Content::new(Some(Ref::from_schema_name("Problem")));
+            let problem = ResponseBuilder::new()
+                .description("Refused, or not possible now")
+                .content(MEDIA_TYPE, content)
+                .build();
+            responses.insert("default".to_owned(), problem.into());
+            match access(&method, path) {
+                Access::Open | Access::Signed => operation.security = Some(Vec::new()),
+                Access::Roles(_) => {}
+            }
+        }
+    }
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operation)> {
+    let operations = [
+        (Method::GET, &mut item.get),
+        (Method::POST, &mut item.post),
+        (Method::PUT, &mut item.put),
+        (Method::PATCH, &mut item.patch),
+        (Method::DELETE, &mut item.delete),
+    ];
+    operations.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+}
+
+/// Functions are named within their file; here the file belongs to the name.
+fn name(operation: &Operation) -> Option<String> {
+    let tag = operation.tags.as_ref()?.first()?.replace(' ', "_");
+    Some(format!("{tag}_{}", operation.operation_id.as_ref()?))
+}
+
+fn describe(status: &str, response: &mut utoipa::openapi::Response) {
+    let known = status.parse().ok().and_then(|status: StatusCode| status.canonical_reason());
+    known.unwrap_or("Otherwise").clone_into(&mut response.description);
+    let is_problem = |content: &RefOr<Content>| match content {
+        RefOr::T(Content { schema: Some(RefOr::Ref(schema)), .. }) => {
+            schema.ref_location.ends_with("/Problem")
+        }
+        RefOr::T(_) | RefOr::Ref(_) => false,
+    };
+    if let Some(content) = response.content.swap_remove("application/json") {
+        let media_type = if is_problem(&content) { MEDIA_TYPE } else { "application/json" };
+        response.content.insert(media_type.to_owned(), content);
     }
 }
 

@@ -110,9 +110,10 @@ const BODY_MAX: usize = 256 * 1_024;
 
 /// Everything that is served.
 pub fn router(app: &App) -> Router {
-    let (api, document) = OpenApiRouter::with_openapi(docs::Document::openapi())
+    let (api, mut document) = OpenApiRouter::with_openapi(docs::Document::openapi())
         .merge(api::routes(app.0.settings.has_test_clock))
         .split_for_parts();
+    docs::complete(&mut document);
     let document = Arc::new(document);
     let page = Arc::clone(&document);
     api.route("/openapi.json", get(async move || docs::json(&document)))

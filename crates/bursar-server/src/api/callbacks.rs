@@ -40,6 +40,7 @@ pub(super) struct ProviderEvent {
 
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ProviderStatus)]
 pub(super) enum Status {
     Pending,
     Completed,

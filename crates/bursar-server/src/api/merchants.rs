@@ -46,6 +46,7 @@ pub(super) struct MerchantChange {
 /// A closed merchant begins nothing new; what is under way comes to its end.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = MerchantStatus)]
 pub(super) enum Status {
     Open,
     Closed,

@@ -32,7 +32,7 @@ pub(super) struct PayoutRequest {
     merchant_id: String,
     /// Somebody who was added before; either this or `beneficiary`.
     beneficiary_id: Option<String>,
-    beneficiary: Option<Beneficiary>,
+    beneficiary: Option<PayeeDetails>,
     /// A decimal above zero, with no more decimals than the currency has.
     #[schema(example = "1500.00")]
     amount: String,
@@ -51,7 +51,7 @@ pub(super) struct PayoutRequest {
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Beneficiary {
+pub(super) struct PayeeDetails {
     #[schema(min_length = 1, max_length = 128)]
     name: String,
     /// A bank account; either this or a telephone number.
@@ -181,7 +181,7 @@ async fn beneficiary(
             }
             Ok(payee.details)
         }
-        (None, Some(Beneficiary { name, account, msisdn, bank })) => Ok(payout::Beneficiary {
+        (None, Some(PayeeDetails { name, account, msisdn, bank })) => Ok(payout::Beneficiary {
             name: name.clone(),
             account: account.clone(),
             msisdn: msisdn.clone(),
