@@ -5,6 +5,8 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
 use bursar_core::idempotency::Key;
 use serde::de::DeserializeOwned;
 
@@ -26,11 +28,44 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
 }
 
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|error| {
+    let parsed = serde_json::from_slice(bytes).map_err(|error| {
         Problem::bad_request(format!(
             "the body cannot be read: {error}. Nothing was changed; correct it"
         ))
-    })
+    })?;
+    // A list of values in the right order would be read as well, and its order is no part of the API.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Problem::bad_request(
+            "the body is not an object: nothing was changed. Send fields with their names",
+        ));
+    }
+    if has_nul(bytes) { Err(nul()) } else { Ok(parsed) }
+}
+
+/// Whether a text of this JSON has the character NUL: PostgreSQL keeps none, and nobody means it.
+fn has_nul(mut json: &[u8]) -> bool {
+    while let Some(at) = json.iter().position(|byte| *byte == b'\\') {
+        let escape = json.get(at..).unwrap_or_default();
+        if escape.starts_with(b"\\u0000") {
+            return true;
+        }
+        json = escape.get(2..).unwrap_or_default();
+    }
+    false
+}
+
+fn nul() -> Problem {
+    Problem::bad_request("there is a NUL in a text: nothing was changed. Leave it out")
+}
+
+/// No store is asked about a path or a query with NUL.
+pub(crate) async fn without_nul(request: Request, next: Next) -> Response {
+    let uri = request.uri();
+    let is_in = |part: &str| part.contains("%00");
+    if is_in(uri.path()) || uri.query().is_some_and(is_in) {
+        return nul().into_response();
+    }
+    next.run(request).await
 }
 
 pub(crate) fn unread(error: &BytesRejection) -> Problem {
@@ -97,5 +132,20 @@ impl<S: Send + Sync> OptionalFromRequestParts<S> for IdempotencyKey {
         let text =
             value.to_str().map_err(|_| Problem::from(bursar_core::rejection::Rejection::BadKey))?;
         Ok(Some(Self(text.to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_nul;
+
+    #[test]
+    fn a_nul_is_found_and_a_text_about_one_is_not() {
+        for json in [r#""\u0000""#, r#"{"a\u0000b":1}"#, r#""\\\u0000""#, r#""\n\u0000""#] {
+            assert!(has_nul(json.as_bytes()), "{json}");
+        }
+        for json in ["", "\\", r#""u0000""#, r#""\\u0000""#, r#""\u0001""#, r#""\\\\u0000""#] {
+            assert!(!has_nul(json.as_bytes()), "{json}");
+        }
     }
 }

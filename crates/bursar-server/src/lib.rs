@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::routing::get;
 use bursar_connect::{ErrorMap, Secret};
 use bursar_core::rules::Rules;
@@ -124,6 +124,7 @@ pub fn router(app: &App) -> Router {
         .method_not_allowed_fallback(async || problem::Problem::method_not_allowed())
         .layer(map_response(problem::tidy))
         .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(from_fn(extract::without_nul))
         .layer(from_fn_with_state(app.clone(), requests::log))
         .with_state(app.clone())
 }
