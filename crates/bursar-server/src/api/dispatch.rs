@@ -3,8 +3,10 @@
 use axum::Json as Reply;
 use axum::extract::State;
 use bursar_core::control::{Scope, Switch, Turned};
+use bursar_core::registry::RecordKey;
+use bursar_core::rejection::Rejection;
 use bursar_core::request::{self, Body};
-use bursar_store::Query as _;
+use bursar_store::{Browse as _, Query as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -83,6 +85,24 @@ fn scope(kind: ScopeKind, id: Option<String>) -> Result<Scope, Problem> {
     }
 }
 
+/// Whoever freezes a misspelt name would believe that something is frozen.
+async fn check(app: &App, scope: &Scope) -> Result<(), Problem> {
+    match scope {
+        Scope::Global => Ok(()),
+        Scope::Channel(name) if app.0.rules.channels.contains_key(name) => Ok(()),
+        Scope::Channel(name) => {
+            let known = app.0.rules.channels.keys().cloned().collect();
+            Err(Rejection::UnknownChannel { channel: name.clone(), known }.into())
+        }
+        Scope::Merchant(id) => {
+            let key = RecordKey::merchant(id);
+            let found = app.0.readers.read(async move |store| store.record(&key).await).await?;
+            let unknown = || Rejection::UnknownMerchant { merchant: id.clone() };
+            found.map(drop).ok_or_else(unknown).map_err(Problem::from)
+        }
+    }
+}
+
 async fn throw(app: &App, switch: Switch) -> Result<Reply<Standing>, Problem> {
     match app.ask(Body::Switch(switch)).await? {
         request::Reply::Noted { name, status } => {
@@ -118,14 +138,7 @@ pub(super) async fn freeze(
     Json(request): Json<FreezeRequest>,
 ) -> Result<Reply<Standing>, Problem> {
     let scope = scope(request.scope, request.id)?;
-    if let Scope::Channel(name) = &scope
-        && !app.0.rules.channels.contains_key(name)
-    {
-        let known = app.0.rules.channels.keys().cloned().collect();
-        let rejection =
-            bursar_core::rejection::Rejection::UnknownChannel { channel: name.clone(), known };
-        return Err(rejection.into());
-    }
+    check(&app, &scope).await?;
     let turn = Turned::Freeze { reason: request.reason };
     let is_approver = caller.is_approver();
     throw(&app, Switch { scope, actor: caller.actor, is_approver, turn }).await
