@@ -134,6 +134,12 @@ impl Keys {
         known.insert(digest, Looked { since: Instant::now(), caller });
     }
 
+    /// What is remembered about a key may be wrong from now on.
+    pub(crate) fn forget(&self, id: &str) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|digest, _| ApiKey::id_of(digest).to_string() != id);
+    }
+
     fn is_too_often(&self, actor: &String) -> bool {
         self.limiter.as_ref().is_some_and(|limiter| limiter.check_key(actor).is_err())
     }

@@ -179,7 +179,7 @@ async fn keys(
     Ok(Reply(Listed::full(keys, limit, |key| key.id.clone())))
 }
 
-/// Revoke a key. It opens nothing within a second.
+/// Revoke a key. It opens nothing any more here, and within a second in other processes.
 #[utoipa::path(delete, path = "/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
     responses((status = 200, body = Key), (status = 404, body = Problem)))]
 pub(super) async fn revoke(
@@ -189,5 +189,6 @@ pub(super) async fn revoke(
 ) -> Result<Reply<Key>, Problem> {
     let registration = Registration { actor: caller.actor, change: Change::RevokeKey { id } };
     let (record, _) = app.ask_record(Body::Register(registration)).await?;
+    app.0.keys.forget(&record.id);
     Ok(Reply(Key::new(record)?))
 }
