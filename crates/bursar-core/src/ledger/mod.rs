@@ -46,7 +46,9 @@ pub struct Admission {
 
 /// Times count in microseconds, as the stores keep them.
 pub(crate) fn to_microseconds(time: Timestamp) -> Timestamp {
-    Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
+    // Of the last second that there is, only the beginning can be read back from microseconds.
+    let kept = Timestamp::from_microsecond(time.as_microsecond());
+    kept.or_else(|_| Timestamp::from_second(time.as_second())).unwrap_or(time)
 }
 
 impl Admission {

@@ -320,3 +320,11 @@ fn insertion_time_never_goes_back() {
         desk.ledger.transactions().iter().map(|transaction| transaction.inserted_at).collect();
     assert_eq!(times, [at(1), at(1), at(10)]);
 }
+
+#[test]
+fn every_time_that_is_kept_can_be_read_back() {
+    for time in [Timestamp::MIN, Timestamp::UNIX_EPOCH, at(1), Timestamp::MAX] {
+        let kept = super::to_microseconds(time);
+        assert_eq!(Timestamp::from_microsecond(kept.as_microsecond()).unwrap(), kept, "{time}");
+    }
+}
