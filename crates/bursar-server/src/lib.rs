@@ -26,6 +26,7 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::routing::get;
 use bursar_connect::{ErrorMap, Secret};
+use bursar_core::money::Currency;
 use bursar_core::rules::Rules;
 use bursar_store::Location;
 use utoipa::OpenApi as _;
@@ -84,6 +85,8 @@ struct Inner {
     settings: Settings,
     keys: Keys,
     metrics: Metrics,
+    /// All there are.
+    currencies: Vec<Currency>,
 }
 
 impl std::fmt::Debug for Inner {
@@ -101,8 +104,19 @@ impl App {
     ) -> Self {
         let keys = Keys::new(settings.admin_key, settings.rate_limit_per_s);
         let (readers, metrics) = (Readers::new(location), Metrics::default());
-        Self(Arc::new(Inner { submit, readers, rules, settings, keys, metrics }))
+        let currencies = currencies().collect();
+        Self(Arc::new(Inner { submit, readers, rules, settings, keys, metrics, currencies }))
     }
+}
+
+/// Of all codes of three letters, those that are currencies.
+fn currencies() -> impl Iterator<Item = Currency> {
+    let letters = || 'A'..='Z';
+    let pairs = letters().flat_map(move |first| letters().map(move |second| (first, second)));
+    let codes = pairs.flat_map(move |(first, second)| {
+        letters().map(move |third| String::from_iter([first, second, third]))
+    });
+    codes.filter_map(|code| code.parse().ok())
 }
 
 /// Bodies that are larger are refused before they are read.
