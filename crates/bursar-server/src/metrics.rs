@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::http::header;
+use axum::http::{Method, header};
 use axum::response::{IntoResponse as _, Response};
 use bursar_core::registry::{Content, Kind};
 use bursar_store::Browse as _;
@@ -37,10 +37,10 @@ impl Metrics {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn request(&self, method: &str, path: &str, status: u16, took: Duration) {
+    pub(crate) fn request(&self, method: &Method, path: &str, status: u16, took: Duration) {
         let mut counts = self.lock();
-        let count =
-            counts.requests.entry((method.to_owned(), path.to_owned(), status)).or_default();
+        let key = (label(method).to_owned(), path.to_owned(), status);
+        let count = counts.requests.entry(key).or_default();
         *count = count.saturating_add(1);
         let latency = counts.latencies.entry(path.to_owned()).or_default();
         for (bound, sum) in BOUNDS_MS.iter().zip(&mut latency.at_most) {
@@ -60,6 +60,20 @@ impl Metrics {
     pub(crate) fn unmapped_callbacks(&self, channel: &str) -> u64 {
         self.lock().unmapped_callbacks.get(channel).copied().unwrap_or_default()
     }
+}
+
+/// Anybody may make up a method; what is counted must not grow with it.
+fn label(method: &Method) -> &str {
+    let known = [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::OPTIONS,
+    ];
+    if known.contains(method) { method.as_str() } else { "other" }
 }
 
 /// Lines of the Prometheus text format.

@@ -22,7 +22,7 @@ pub(crate) async fn log(State(app): State<App>, request: Request, next: Next) ->
     let mut response = next.run(request).await;
     let path = path.as_ref().map_or("none", MatchedPath::as_str);
     let (status, took) = (response.status().as_u16(), started.elapsed());
-    app.0.metrics.request(method.as_str(), path, status, took);
+    app.0.metrics.request(&method, path, status, took);
     let request_id = id.to_str().unwrap_or_default();
     tracing::debug!(request_id, %method, path, status, micros = took.as_micros(), "request");
     response.headers_mut().insert(REQUEST_ID, id);
