@@ -68,6 +68,11 @@ const TABLE: &[(&str, &str, Access)] = &[
     ("POST", "/v1/test-clock/advance", ADMIN),
 ];
 
+/// Every route, with its method and who may use it.
+pub const fn access_table() -> &'static [(&'static str, &'static str, Access)] {
+    TABLE
+}
+
 /// Who may use this route; nobody, if it is not known.
 pub fn access(method: &Method, path: &str) -> Access {
     // Whoever may read a thing may ask whether it is there.

@@ -36,7 +36,7 @@ use auth::Keys;
 use metrics::Metrics;
 use readers::Readers;
 
-pub use access::{Access, access};
+pub use access::{Access, access, access_table};
 pub use alerts::{AlertLimits, watch};
 pub use auth::key_digest;
 pub use port::{ChannelNumbers, Numbers, Submit, Submitted, Unanswered};

@@ -3,11 +3,13 @@
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop"
 )]
 
+mod api;
 mod bench;
 mod bursar;
 #[path = "../../../bursar-store/tests/it/cluster.rs"]

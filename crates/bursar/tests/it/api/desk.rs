@@ -1,0 +1,116 @@
+//! What most tests do at the counter: merchants, money, payouts, and a look into the books.
+
+use serde_json::{Value, json};
+
+use super::client::{Answer, Caller, until};
+use super::server::{CHANNEL_SECRET, PROVIDER_SECRET};
+
+impl Caller {
+    /// Makes a merchant with so much to pay out.
+    pub(crate) fn merchant(&self, id: &str, funds: &str) {
+        self.post("/v1/merchants", &json!({"id": id, "name": id})).is(201);
+        if funds != "0.00" {
+            self.fund(id, funds);
+        }
+    }
+
+    pub(crate) fn fund(&self, merchant: &str, amount: &str) {
+        let reference = format!("fund-{merchant}-{amount}");
+        let body = json!({"merchant_id": merchant, "provider": "easypay", "reference": reference, "amount": amount, "currency": "PKR"});
+        let payin = self.post("/v1/payins", &body).is(201);
+        assert_eq!(payin["net"], amount);
+    }
+
+    /// A new key of this role; merchants are named.
+    pub(crate) fn key(&self, name: &str, role: &str, merchant: Option<&str>) -> Self {
+        let body = json!({"name": name, "role": role, "merchant_id": merchant});
+        let issued = self.post("/v1/keys", &body).is(201);
+        self.with(issued["key"].as_str().unwrap())
+    }
+
+    pub(crate) fn pay(&self, key: &str, body: &Value) -> Answer {
+        self.move_money(key, "/v1/payouts", body)
+    }
+
+    pub(crate) fn payout(&self, id: &str) -> Value {
+        self.get(&format!("/v1/payouts/{id}")).is(200)
+    }
+
+    /// Waits until a payout has come so far.
+    pub(crate) fn payout_at(&self, id: &str, status: &str) -> Value {
+        until(&format!("{id} is {status}"), || {
+            Some(self.payout(id)).filter(|payout| payout["status"] == status)
+        })
+    }
+
+    pub(crate) fn explain(&self, id: &str) -> Value {
+        self.get(&format!("/v1/payouts/{id}/explain")).is(200)
+    }
+
+    /// Available and held, in rupees.
+    pub(crate) fn balance(&self, merchant: &str) -> (String, String) {
+        let found = self.get(&format!("/v1/merchants/{merchant}/balances")).is(200);
+        let rupees =
+            found["balances"].as_array().unwrap().iter().find(|row| row["currency"] == "PKR");
+        let text = |name: &str| {
+            rupees.map_or("0.00".to_owned(), |row| row[name].as_str().unwrap().to_owned())
+        };
+        (text("available"), text("held"))
+    }
+
+    /// Two sides that are equal, and nothing that was tampered with.
+    pub(crate) fn books_hold(&self) {
+        let trial = self.get("/v1/ledger/trial-balance").is(200);
+        assert_eq!(trial["is_balanced"], true, "{trial}");
+        let verified = self.get("/v1/ledger/verify").is(200);
+        assert_eq!(verified["ok"], true, "{verified}");
+    }
+
+    /// Everything in the books that a refusal must leave as it is.
+    pub(crate) fn books(&self) -> [Value; 3] {
+        [
+            self.get("/v1/ledger/trial-balance").is(200),
+            self.get("/v1/ledger/accounts?limit=500").is(200),
+            self.get("/v1/payouts?limit=500").is(200),
+        ]
+    }
+
+    /// Signed by the channel or the provider of this name.
+    pub(crate) fn tell(&self, name: &str, body: &Value) -> Answer {
+        let secret = if name == "easypay" { PROVIDER_SECRET } else { CHANNEL_SECRET };
+        let body = body.to_string();
+        let signature = signed(secret, body.as_bytes());
+        let path = format!("/v1/providers/{name}/callbacks");
+        self.without_key().ask("POST", &path, &[("X-Signature", &signature)], body.as_bytes())
+    }
+
+    pub(crate) fn resolve(&self, key: &str, payout: &Value, decision: &str) -> Answer {
+        let path = format!("/v1/payouts/{}/resolve", payout["id"].as_str().unwrap());
+        let body = json!({"decision": decision, "evidence": "asked by telephone", "expected_version": payout["version"]});
+        self.move_money(key, &path, &body)
+    }
+}
+
+pub(crate) fn signed(secret: &str, body: &[u8]) -> String {
+    bursar_connect::callback::sign(&bursar_connect::Secret::new(secret), body)
+}
+
+/// Pay so much to somebody over this channel.
+pub(crate) fn order(merchant: &str, channel: &str, amount: &str) -> Value {
+    json!({
+        "merchant_id": merchant,
+        "beneficiary": {"name": "Amina", "msisdn": "923001234567"},
+        "amount": amount,
+        "currency": "PKR",
+        "channel": channel,
+    })
+}
+
+/// What a channel says about a payout.
+pub(crate) fn said(payout: &Value, status: &str) -> Value {
+    json!({"status": status, "clientCorrelationId": payout["reference"], "transactionReference": "tx-1"})
+}
+
+pub(crate) fn id(body: &Value) -> &str {
+    body["id"].as_str().unwrap()
+}

@@ -1,0 +1,160 @@
+//! Every operation of the document, used as it is meant to be used.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::client::{Answer, Caller};
+use super::desk::{id, order, signed};
+use super::server::{PROVIDER_SECRET, Server};
+
+/// What was done with success, as the document names it.
+struct Done(BTreeSet<(String, String)>);
+
+impl Done {
+    fn note(&mut self, method: &str, route: &str, answer: &Answer) -> Value {
+        assert!((200..300).contains(&answer.status), "{method} {route}: {answer:?}");
+        self.0.insert((method.to_owned(), route.to_owned()));
+        answer.json()
+    }
+
+    /// A route that is its own path.
+    fn get(&mut self, caller: &Caller, route: &str) -> Value {
+        self.note("GET", route, &caller.get(route))
+    }
+
+    fn get_one(&mut self, caller: &Caller, route: &str, id: &str) -> Value {
+        self.note("GET", route, &caller.get(&route.replace("{id}", id)))
+    }
+
+    fn post(&mut self, caller: &Caller, route: &str, body: &Value) -> Value {
+        self.note("POST", route, &caller.post(route, body))
+    }
+}
+
+/// Methods and paths of the document.
+pub(crate) fn operations(document: &Value) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys() {
+            let method = method.to_ascii_uppercase();
+            if ["GET", "POST", "PUT", "PATCH", "DELETE"].contains(&method.as_str()) {
+                found.insert((method, path.clone()));
+            }
+        }
+    }
+    assert!(found.len() > 40, "{found:?}");
+    found
+}
+
+fn house(done: &mut Done, admin: &Caller) {
+    done.post(admin, "/v1/merchants", &json!({"id": "m1", "name": "One"}));
+    done.get(admin, "/v1/merchants");
+    done.get_one(admin, "/v1/merchants/{id}", "m1");
+    let change = json!({"name": "One & Only"}).to_string();
+    let changed = admin.ask("PATCH", "/v1/merchants/m1", &[], change.as_bytes());
+    assert_eq!(done.note("PATCH", "/v1/merchants/{id}", &changed)["name"], "One & Only");
+    let key = done.post(admin, "/v1/keys", &json!({"name": "Olga", "role": "operator"}));
+    done.get(admin, "/v1/keys");
+    let made = admin.post("/v1/merchants/m1/keys", &json!({"name": "till"}));
+    done.note("POST", "/v1/merchants/{id}/keys", &made);
+    done.get_one(admin, "/v1/merchants/{id}/keys", "m1");
+    let revoked = admin.ask("DELETE", &format!("/v1/keys/{}", id(&key)), &[], b"");
+    assert!(done.note("DELETE", "/v1/keys/{id}", &revoked)["revoked_at"].is_string());
+}
+
+fn money_in(done: &mut Done, admin: &Caller) {
+    let payin = json!({"merchant_id": "m1", "provider": "easypay", "reference": "r-1", "amount": "5000.00", "currency": "PKR"});
+    let payin = done.post(admin, "/v1/payins", &payin);
+    done.get(admin, "/v1/payins");
+    done.get_one(admin, "/v1/payins/{id}", id(&payin));
+    for (method, status) in [("POST", "pending"), ("PUT", "completed")] {
+        let body = json!({"merchant_id": "m1", "reference": "r-2", "amount": "100.00", "currency": "PKR", "status": status}).to_string();
+        let signature = signed(PROVIDER_SECRET, body.as_bytes());
+        let route = "/v1/providers/{provider}/callbacks";
+        let path = "/v1/providers/easypay/callbacks";
+        let told =
+            admin.without_key().ask(method, path, &[("X-Signature", &signature)], body.as_bytes());
+        done.note(method, route, &told);
+    }
+    let event = json!({
+        "event": "ADJUSTMENT_CREDIT",
+        "reference": "goodwill-1",
+        "variables": {"merchantId": "m1", "currency": "PKR", "amount": "1.00"},
+    });
+    done.post(admin, "/v1/ledger/transactions", &event);
+}
+
+fn money_out(done: &mut Done, admin: &Caller) {
+    let somebody = json!({"merchant_id": "m1", "name": "Amina", "msisdn": "923001234567"});
+    let somebody = done.post(admin, "/v1/beneficiaries", &somebody);
+    done.get(admin, "/v1/beneficiaries");
+    done.get_one(admin, "/v1/beneficiaries/{id}", id(&somebody));
+    let body = json!({
+        "merchant_id": "m1", "beneficiary_id": id(&somebody), "amount": "10.00", "currency": "PKR",
+        "channel": "calm", "metadata": {"invoice": "77"}, "trace_id": "t-1",
+    });
+    let paid = done.note("POST", "/v1/payouts", &admin.pay("k-1", &body));
+    assert_eq!(paid["metadata"]["invoice"], "77");
+    done.get(admin, "/v1/payouts");
+    admin.payout_at(id(&paid), "SUCCESS");
+    for route in ["/v1/payouts/{id}", "/v1/payouts/{id}/timeline", "/v1/payouts/{id}/explain"] {
+        done.get_one(admin, route, id(&paid));
+    }
+    let mut later = order("m1", "calm", "20.00");
+    later["scheduled_at"] = json!("2099-01-01T00:00:00Z");
+    let later = admin.pay("k-2", &later).is(201);
+    assert_eq!(later["status"], "SCHEDULED");
+    let path = format!("/v1/payouts/{}/cancel", id(&later));
+    let cancelled = admin.move_money("k-3", &path, &json!({"expected_version": 1}));
+    assert_eq!(done.note("POST", "/v1/payouts/{id}/cancel", &cancelled)["status"], "CANCELLED");
+    let lost = admin.pay("k-4", &order("m1", "silent", "30.00")).is(201);
+    done.post(admin, "/v1/test-clock/advance", &json!({"seconds": 60}));
+    let stuck = admin.payout(id(&lost));
+    assert_eq!(stuck["status"], "STUCK", "{stuck}");
+    let ruled = admin.resolve("k-5", &stuck, "confirm_paid");
+    assert_eq!(done.note("POST", "/v1/payouts/{id}/resolve", &ruled)["status"], "SUCCESS");
+}
+
+fn reports(done: &mut Done, admin: &Caller) {
+    done.get_one(admin, "/v1/merchants/{id}/balances", "m1");
+    let statement = done.get_one(admin, "/v1/merchants/{id}/statement", "m1");
+    assert!(statement["rows"].as_array().unwrap().len() > 5, "{statement}");
+    let scope = json!({"scope": "global", "reason": "drill"});
+    done.post(admin, "/v1/dispatch/freeze", &scope);
+    done.get(admin, "/v1/dispatch/freezes");
+    done.post(admin, "/v1/dispatch/unfreeze", &scope);
+    for route in ["accounts", "trial-balance", "alm", "chart", "drift", "verify"] {
+        done.get(admin, &format!("/v1/ledger/{route}"));
+    }
+    let audit = done.get(admin, "/v1/audit");
+    assert!(audit["data"].as_array().unwrap().len() > 8, "{audit}");
+    let events = done.get(admin, "/v1/events");
+    assert!(events["data"].as_array().unwrap().len() > 8, "{events}");
+    done.get(&admin.without_key(), "/healthz");
+    done.get(&admin.without_key(), "/readyz");
+}
+
+/// The whole of the API, once.
+pub(crate) fn use_everything(admin: &Caller) {
+    let mut done = Done(BTreeSet::new());
+    house(&mut done, admin);
+    money_in(&mut done, admin);
+    money_out(&mut done, admin);
+    reports(&mut done, admin);
+    admin.books_hold();
+    let document = admin.without_key().get("/openapi.json").is(200);
+    assert_eq!(done.0, operations(&document), "every operation of the document was used");
+}
+
+#[test]
+fn every_operation_answers_when_it_is_used_as_it_is_meant() {
+    let server = Server::with("", &["--test-clock"]);
+    use_everything(&server.admin());
+    let anybody = server.admin().without_key();
+    assert!(anybody.get("/docs").text.contains("/v1/payouts/{id}/resolve"));
+    let metrics = anybody.get("/metrics");
+    assert!(
+        metrics.text.contains("bursar_http_requests_total{method=\"POST\",path=\"/v1/payouts\"")
+    );
+}

@@ -1,0 +1,140 @@
+//! Payouts that are stuck: who may decide, on what, and what happens if they were wrong.
+
+use serde_json::{Value, json};
+
+use super::client::Caller;
+use super::desk::{id, order, said};
+use super::server::Server;
+
+/// A payout that was sent and never answered.
+fn stuck(admin: &Caller, amount: &str) -> Value {
+    admin.merchant("m1", "10000.00");
+    let payout = admin.pay("k", &order("m1", "silent", amount)).is(201);
+    let stuck = admin.payout_at(id(&payout), "STUCK");
+    assert_eq!(stuck["reason"], "ambiguous", "{stuck}");
+    stuck
+}
+
+fn audited(admin: &Caller, action: &str) -> Vec<String> {
+    let audit = admin.get("/v1/audit?limit=500").is(200);
+    let entries = audit["data"].as_array().unwrap();
+    let actors = entries.iter().filter(|entry| entry["action"] == action);
+    actors.map(|entry| entry["actor"].as_str().unwrap().to_owned()).collect()
+}
+
+fn has(admin: &Caller, available: &str, held: &str) {
+    assert_eq!(admin.balance("m1"), (available.to_owned(), held.to_owned()));
+    admin.books_hold();
+}
+
+#[test]
+fn paid_after_a_person_has_released_it_takes_the_release_back() {
+    let server = Server::new();
+    let admin = server.admin();
+    let payout = stuck(&admin, "100.00");
+    has(&admin, "9882.60", "117.40");
+    let mut stale = payout.clone();
+    stale["version"] = json!(payout["version"].as_u64().unwrap() - 1);
+    admin.resolve("d-1", &stale, "confirm_not_paid").refused(409, "stale_version");
+    has(&admin, "9882.60", "117.40");
+    let decided = admin.resolve("d-2", &payout, "confirm_not_paid");
+    let again = admin.resolve("d-2", &payout, "confirm_not_paid");
+    assert!(again.is_replay());
+    assert_eq!(again.text, decided.text);
+    assert_eq!(decided.is(200)["status"], "FAILED");
+    has(&admin, "10000.00", "0.00");
+    admin.resolve("d-3", &payout, "confirm_paid").refused(409, "stale_version");
+    let failed = admin.payout(id(&payout));
+    admin.resolve("d-4", &failed, "confirm_paid").refused(409, "not_stuck");
+    let noted = admin.tell("silent", &said(&payout, "completed")).is(200);
+    assert_eq!(noted["status"], "LATE_SUCCESS");
+    has(&admin, "9882.60", "0.00");
+    let late = admin.payout(id(&payout));
+    assert_eq!(late["final"], true);
+    let told = admin.get(&format!("/v1/payouts/{}/timeline", id(&payout))).is(200);
+    let told = told["data"].as_array().unwrap();
+    let sequence: Vec<u64> =
+        told.iter().map(|moment| moment["sequence"].as_u64().unwrap()).collect();
+    assert_eq!(sequence, (1..).take(sequence.len()).collect::<Vec<u64>>(), "no gaps");
+    assert_eq!(told.last().unwrap()["type"], "payout.late_success");
+    assert_eq!(audited(&admin, "payout.confirm_not_paid"), ["admin"]);
+    // Said once more, it is still one payment.
+    admin.tell("silent", &said(&payout, "completed")).is(200);
+    has(&admin, "9882.60", "0.00");
+}
+
+#[test]
+fn a_merchant_that_has_spent_the_release_owes_it() {
+    let server = Server::new();
+    let admin = server.admin();
+    let payout = stuck(&admin, "100.00");
+    admin.resolve("d", &payout, "confirm_not_paid").is(200);
+    let spent = admin.pay("k-2", &order("m1", "calm", "9982.60")).is(201);
+    admin.payout_at(id(&spent), "SUCCESS");
+    has(&admin, "0.00", "0.00");
+    admin.tell("silent", &said(&payout, "completed")).is(200);
+    has(&admin, "-117.40", "0.00");
+    admin.pay("k-3", &order("m1", "calm", "1.00")).refused(422, "missing_funds");
+}
+
+#[test]
+fn above_the_limit_two_people_decide_and_one_of_them_approves() {
+    let server = Server::new();
+    let admin = server.admin();
+    let payout = stuck(&admin, "1000.01");
+    let olga = admin.key("Olga", "operator", None);
+    let omar = admin.key("Omar", "operator", None);
+    let abid = admin.key("Abid", "approver", None);
+    let mina = admin.key("Mina", "merchant", Some("m1"));
+    mina.resolve("d-0", &payout, "confirm_paid").refused(403, "forbidden");
+    let proposed = olga.resolve("d-1", &payout, "confirm_paid").is(202);
+    assert_eq!(proposed["status"], "STUCK");
+    assert_eq!(proposed["pending_decision"]["decision"], "confirm_paid");
+    let repeated = olga.resolve("d-1", &payout, "confirm_paid");
+    assert!(repeated.is_replay());
+    repeated.is(202);
+    olga.resolve("d-2", &payout, "confirm_paid").refused(409, "second_person_needed");
+    omar.resolve("d-3", &payout, "confirm_paid").refused(403, "approver_needed");
+    has(&admin, "8982.59", "1017.41");
+    let summary = admin.explain(id(&payout))["summary"].as_str().unwrap().to_owned();
+    assert!(summary.contains("a second person must decide the same"), "{summary}");
+    let settled = abid.resolve("d-4", &payout, "confirm_paid").is(200);
+    assert_eq!(
+        (&settled["status"], &settled["pending_decision"]),
+        (&json!("SUCCESS"), &Value::Null)
+    );
+    has(&admin, "8982.59", "0.00");
+    assert_eq!(audited(&admin, "payout.confirm_paid").len(), 2, "both are on record");
+}
+
+#[test]
+fn two_who_decide_otherwise_have_not_decided() {
+    let server = Server::new();
+    let admin = server.admin();
+    let payout = stuck(&admin, "1000.01");
+    let (olga, abid) = (admin.key("Olga", "operator", None), admin.key("Abid", "approver", None));
+    olga.resolve("d-1", &payout, "confirm_paid").is(202);
+    let other = abid.resolve("d-2", &payout, "confirm_not_paid").is(202);
+    assert_eq!(other["pending_decision"]["decision"], "confirm_not_paid");
+    has(&admin, "8982.59", "1017.41");
+    assert_eq!(olga.resolve("d-3", &payout, "confirm_not_paid").is(200)["status"], "FAILED");
+    has(&admin, "10000.00", "0.00");
+}
+
+#[test]
+fn at_the_limit_one_person_decides() {
+    let server = Server::new();
+    let admin = server.admin();
+    let payout = stuck(&admin, "1000.00");
+    let olga = admin.key("Olga", "operator", None);
+    let waits = olga.resolve("d-1", &payout, "keep_waiting").is(200);
+    assert_eq!(waits["status"], "STUCK");
+    let again = olga.resolve("d-2", &waits, "new_attempt").is(200);
+    assert_ne!(again["reference"], payout["reference"], "another attempt has another reference");
+    has(&admin, "8982.60", "1017.40");
+    // What is said about the first attempt is still heard.
+    admin.tell("silent", &said(&payout, "completed")).is(200);
+    let conflicting = admin.payout(id(&payout));
+    assert_ne!(conflicting["status"], "FAILED", "{conflicting}");
+    admin.books_hold();
+}

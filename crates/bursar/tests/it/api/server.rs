@@ -1,0 +1,128 @@
+//! `bursar serve` and `bursar simulate-channel` as processes of their own.
+
+use serde_json::Value;
+
+use super::client::Caller;
+use crate::process::Process;
+use crate::scratch::Scratch;
+
+pub(crate) const ADMIN_KEY: &str = "the-key-of-the-house";
+pub(crate) const CHANNEL_SECRET: &str = "what-the-channel-signs-with";
+pub(crate) const PROVIDER_SECRET: &str = "what-the-provider-signs-with";
+
+/// `bursar serve` with its configuration and its books; `kill -9` is how it ends.
+pub(crate) struct Server {
+    process: Option<Process>,
+    arguments: Vec<String>,
+    _scratch: Scratch,
+}
+
+/// What every server of these tests has: a calm channel, one that says nothing, and a provider.
+const CONFIG: &str = r#"
+[api]
+rate_limit_per_s = 0
+
+[review]
+four_eyes_above = "1000.00"
+
+[fees.PK]
+payin_basis_points = 0
+
+[channels.calm]
+kind = "sim"
+profile = "calm"
+
+[channels.silent]
+kind = "sim"
+profile = "silent"
+submit_timeout_s = 0.05
+query_timeout_s = 0.05
+requery_schedule_s = [0.01, 0.01]
+"#;
+
+impl Server {
+    pub(crate) fn new() -> Self {
+        Self::with("", &[])
+    }
+
+    /// With more configuration and more arguments.
+    pub(crate) fn with(config: &str, arguments: &[&str]) -> Self {
+        Self::start_at(None, config, arguments)
+    }
+
+    /// With its books in PostgreSQL.
+    pub(crate) fn on_postgres(url: &str, arguments: &[&str]) -> Self {
+        Self::start_at(Some(url), "", arguments)
+    }
+
+    fn start_at(url: Option<&str>, config: &str, arguments: &[&str]) -> Self {
+        let scratch = Scratch::new();
+        let secrets = format!(
+            "[channels.calm]\ncallback_secret = \"{CHANNEL_SECRET}\"\n\
+             [channels.silent]\ncallback_secret = \"{CHANNEL_SECRET}\"\n\
+             [providers.easypay]\ncallback_secret = \"{PROVIDER_SECRET}\"\n"
+        );
+        let mut tree: toml::Table = CONFIG.parse().unwrap();
+        for more in [secrets.as_str(), config] {
+            merge(&mut tree, more.parse().unwrap());
+        }
+        let config = scratch.file("bursar.toml", &tree.to_string());
+        let data = scratch.path().join("data").display().to_string();
+        let books = url.map_or(["--data", &data], |url| ["--database-url", url]);
+        let words = ["serve", "--listen", "127.0.0.1:0", "--config", &config];
+        let words = words.iter().chain(&books).chain(arguments).map(|word| (*word).to_owned());
+        let mut server = Self { process: None, arguments: words.collect(), _scratch: scratch };
+        server.start();
+        server
+    }
+
+    pub(crate) fn start(&mut self) {
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        self.process = Some(Process::start(&arguments, &[("BURSAR_ADMIN_KEY", ADMIN_KEY)]));
+    }
+
+    /// Ends it in the middle of whatever it does.
+    pub(crate) fn kill(&mut self) {
+        self.process.take().unwrap().kill();
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.process.as_ref().unwrap().address
+    }
+
+    pub(crate) fn admin(&self) -> Caller {
+        Caller::new(self.address(), Some(ADMIN_KEY))
+    }
+}
+
+fn merge(base: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(toml::Value::Table(base)), toml::Value::Table(over)) => merge(base, over),
+            (_, value) => drop(base.insert(key, value)),
+        }
+    }
+}
+
+/// A provider over a socket, with its own books.
+pub(crate) struct Simulator(Process);
+
+impl Simulator {
+    /// It pays at once and says so.
+    pub(crate) fn calm() -> Self {
+        let arguments = ["simulate-channel", "--listen", "127.0.0.1:0", "--profile", "calm"];
+        Self(Process::start(&arguments, &[]))
+    }
+
+    /// A channel of this name over it.
+    pub(crate) fn config(&self, name: &str) -> String {
+        let url = format!("http://{}", self.0.address);
+        format!("[channels.{name}]\nkind = \"http\"\nurl = \"{url}\"\ncurrencies = [\"PKR\"]\n")
+    }
+
+    /// What it really paid.
+    pub(crate) fn payments(&self) -> Vec<Value> {
+        let books = Caller::new(&self.0.address, None).get("/_books").is(200);
+        books["payments"].as_array().unwrap().clone()
+    }
+}
