@@ -5,6 +5,7 @@ mod bodies;
 mod callbacks;
 mod client;
 mod desk;
+mod document;
 mod freezes;
 mod idempotency;
 mod killed;
