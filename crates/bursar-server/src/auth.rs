@@ -37,6 +37,10 @@ impl Caller {
         }
     }
 
+    pub(crate) const fn is_of_the_house(&self) -> bool {
+        self.merchant.is_none()
+    }
+
     pub(crate) fn sees(&self, merchant: &str) -> bool {
         self.merchant.as_ref().is_none_or(|own| own == merchant)
     }

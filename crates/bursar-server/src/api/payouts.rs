@@ -89,7 +89,7 @@ pub(super) struct Payout {
     scheduled_at: Option<Timestamp>,
     /// What one of two has decided; a second person must decide the same.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pending_decision: Option<PendingDecision>,
+    pub(super) pending_decision: Option<PendingDecision>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,7 +236,8 @@ pub(super) async fn list(
         .readers
         .read(async move |store| store.flows_back(&wanted, place.map(FlowId::from), limit).await);
     let found = found.await?;
-    let payouts = found.flows.iter().map(|flow| payout(FlowReply::new(flow)));
+    let seen = |flow| payout(FlowReply::new(flow)).map(|payout| payout.seen_by(&caller));
+    let payouts = found.flows.iter().map(seen);
     Ok(Reply(Listed {
         data: payouts.collect::<Result<_, _>>()?,
         next_cursor: found.next.map(|id| PayoutId::from_uuid(id.uuid()).to_string()),
@@ -261,7 +262,7 @@ pub(super) async fn get(
     Path(id): Path<String>,
 ) -> Result<Reply<Payout>, Problem> {
     let (_, flow) = find(&app, &caller, &id).await?;
-    Ok(Reply(payout(FlowReply::new(&flow))?))
+    Ok(Reply(payout(FlowReply::new(&flow))?.seen_by(&caller)))
 }
 
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -292,7 +293,7 @@ pub(super) async fn cancel(
     };
     let body = Body::CancelPayout { key: key.of(&caller), cancellation };
     let (reply, is_replay) = app.ask_flow(body).await?;
-    Ok(answered(StatusCode::OK, Reply(payout(reply)?), is_replay))
+    Ok(answered(StatusCode::OK, Reply(payout(reply)?.seen_by(&caller)), is_replay))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -391,6 +392,6 @@ pub(super) async fn explain(
 ) -> Result<Reply<Explanation>, Problem> {
     let (_, flow) = find(&app, &caller, &id).await?;
     let control = app.0.readers.read(async |store| store.control().await).await?;
-    let explanation = Explanation::new(&flow, &control);
+    let explanation = Explanation::new(&flow, &control, &caller);
     Ok(Reply(explanation.ok_or_else(|| Problem::not_found("this id"))?))
 }

@@ -10,6 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::auth::Caller;
+
 /// One thing that was told about a payout.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Moment {
@@ -82,24 +84,33 @@ pub(super) struct Said {
     digest: Option<String>,
 }
 
+impl super::payouts::Payout {
+    /// Who of the house has proposed what is not a merchant's to know.
+    pub(super) fn seen_by(mut self, caller: &Caller) -> Self {
+        self.pending_decision = self.pending_decision.filter(|_| caller.is_of_the_house());
+        self
+    }
+}
+
 impl Explanation {
-    pub(super) fn new(flow: &Flow, control: &Control) -> Option<Self> {
+    /// Merchants are told what is known, but neither by whom of the house nor what they noted about it.
+    pub(super) fn new(flow: &Flow, control: &Control, caller: &Caller) -> Option<Self> {
         let payout = flow.state.payout()?;
         let is_frozen = control.is_frozen(&payout.terms.channel, &flow.merchant);
         Some(Self {
             id: flow.name(),
             status: payout.state.status().to_owned(),
             version: flow.version,
-            summary: summary(payout, is_frozen),
+            summary: summary(payout, is_frozen, caller),
             money: money(&payout.state),
             is_frozen,
             next_at: flow.due().map(|due| due.at),
-            attempts: payout.attempts.iter().map(told).collect(),
+            attempts: payout.attempts.iter().map(|attempt| told(attempt, caller)).collect(),
         })
     }
 }
 
-fn summary(payout: &Payout, is_frozen: bool) -> String {
+fn summary(payout: &Payout, is_frozen: bool, caller: &Caller) -> String {
     let channel = &payout.terms.channel;
     let words = match &payout.state {
         State::Scheduled { until } => format!("It waits for its time, {until}."),
@@ -138,7 +149,8 @@ fn summary(payout: &Payout, is_frozen: bool) -> String {
     };
     let waiting = match &payout.proposal {
         Some(proposal) => {
-            format!(" {} has decided; a second person must decide the same.", proposal.actor)
+            let who = if caller.is_of_the_house() { &proposal.actor } else { "Somebody" };
+            format!(" {who} has decided; a second person must decide the same.")
         }
         None => String::new(),
     };
@@ -175,12 +187,13 @@ const fn money(state: &State) -> &'static str {
     }
 }
 
-fn told(attempt: &Attempt) -> Told {
+fn told(attempt: &Attempt, caller: &Caller) -> Told {
+    let is_theirs = |from| from != Source::Operator || caller.is_of_the_house();
     let said = attempt.evidence().map(|(evidence, at)| Said {
         source: source(evidence.source),
         verdict: verdict(evidence.verdict),
         at: *at,
-        detail: evidence.detail.clone(),
+        detail: evidence.detail.clone().filter(|_| is_theirs(evidence.source)),
         digest: evidence.digest.clone(),
     });
     let mut evidence: Vec<Said> = said.collect();

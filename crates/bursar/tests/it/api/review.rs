@@ -138,3 +138,24 @@ fn at_the_limit_one_person_decides() {
     assert_ne!(conflicting["status"], "FAILED", "{conflicting}");
     admin.books_hold();
 }
+
+#[test]
+fn a_merchant_is_told_what_was_decided_and_not_by_whom() {
+    let server = Server::new();
+    let admin = server.admin();
+    let payout = stuck(&admin, "1000.01");
+    let olga = admin.key("Olga", "operator", None);
+    let mina = admin.key("Mina", "merchant", Some("m1"));
+    let seen = |caller: &Caller| {
+        let list = caller.get("/v1/payouts").is(200);
+        format!("{}{}{list}", caller.payout(id(&payout)), caller.explain(id(&payout)))
+    };
+    olga.resolve("d-1", &payout, "confirm_paid").is(202);
+    assert!(seen(&admin).contains("Olga/"));
+    assert!(!seen(&mina).contains("Olga"), "{}", seen(&mina));
+    assert!(seen(&mina).contains("Somebody has decided"));
+    admin.resolve("d-2", &payout, "confirm_paid").is(200);
+    assert!(seen(&admin).contains("asked by telephone"));
+    assert!(!seen(&mina).contains("telephone"), "what the house notes is its own");
+    assert!(seen(&mina).contains("operator"), "that a person decided is not hidden");
+}
