@@ -16,9 +16,9 @@ use crate::port::{ChannelNumbers, Numbers};
 pub struct AlertLimits {
     /// A payout that is stuck for longer.
     pub stuck_age: SignedDuration,
-    /// More unknown outcomes than this in a hundred submissions of a channel, between two looks.
+    /// More unknown outcomes than this in a hundred submissions of a channel.
     pub unknown_percent: u64,
-    /// Fewer submissions prove nothing.
+    /// Fewer submissions prove nothing: they are counted together with the next ones.
     pub submissions_min: u64,
 }
 
@@ -29,67 +29,117 @@ impl Default for AlertLimits {
 }
 
 const EVERY: Duration = Duration::from_secs(5);
+/// What a process has seen for itself is over when it has not seen it again for so long.
+const QUIET: SignedDuration = SignedDuration::from_mins(15);
 
 /// Looks now and then, for ever.
 pub async fn watch(app: App) {
-    let mut before = app.0.submit.numbers();
-    let mut raised = BTreeMap::new();
+    let mut watcher = Watcher::default();
     loop {
         tokio::time::sleep(EVERY).await;
         let read = app.0.readers.read(async |store| {
             Ok((store.live().await?, store.records(Kind::Alert, None, None, 500).await?))
         });
         let Ok((live, known)) = read.await else { continue };
-        let numbers = app.0.submit.numbers();
-        for record in known {
-            if let Content::Alert(alert) = record.content {
-                raised.insert(record.id, alert);
-            }
-        }
-        let wanted = alerts(&app, &live, &before, &numbers);
-        before = numbers;
-        for (name, alert) in wanted {
-            let is_known = raised.get(&name);
-            let is_news =
-                is_known.map_or(alert.is_raised, |known| known.is_raised != alert.is_raised);
-            if !is_news {
-                continue;
-            }
+        let known: BTreeMap<String, Alert> = known
+            .into_iter()
+            .filter_map(|record| match record.content {
+                Content::Alert(alert) => Some((record.id, alert)),
+                Content::Merchant(_) | Content::Beneficiary(_) | Content::ApiKey(_) => None,
+            })
+            .collect();
+        for (name, alert) in watcher.look(&app, &live, &known) {
             if alert.is_raised {
                 tracing::warn!(alert = name, detail = alert.detail, "somebody must look");
             }
-            let Alert { is_raised, detail } = alert.clone();
-            let change = Change::SetAlert { name: name.clone(), is_raised, detail };
+            let Alert { is_raised, detail } = alert;
+            let change = Change::SetAlert { name, is_raised, detail };
             let body = Body::Register(Registration { actor: "bursar".to_owned(), change });
-            if app.0.submit.ask(body).await.is_ok_and(|answer| answer.is_ok()) {
-                raised.insert(name, alert);
-            }
+            // Not taken now, it is found again with the next look.
+            drop(app.0.submit.ask(body).await);
         }
     }
 }
 
-/// Every alert as it should be now.
-fn alerts(app: &App, live: &[Live], before: &Numbers, now: &Numbers) -> Vec<(String, Alert)> {
-    let limits = app.0.settings.alerts;
-    let time = app.0.submit.now();
-    let mut alerts = vec![("stuck_age".to_owned(), stuck(live, time, limits))];
-    if let Some((at, detail)) = &now.latest_alert {
-        let is_raised = time.duration_since(*at) < limits.stuck_age;
-        alerts.push(("engine".to_owned(), Alert { is_raised, detail: detail.clone() }));
+/// What one process has seen. Several may watch one database: each raises what it sees, and clears what was quiet for
+/// long or what the books themselves show to be over.
+#[derive(Debug, Default)]
+struct Watcher {
+    before: BTreeMap<String, ChannelNumbers>,
+    unmapped: BTreeMap<String, u64>,
+    /// When each was last seen here.
+    seen: BTreeMap<String, Timestamp>,
+}
+
+impl Watcher {
+    /// The alerts that must change.
+    fn look(
+        &mut self,
+        app: &App,
+        live: &[Live],
+        known: &BTreeMap<String, Alert>,
+    ) -> Vec<(String, Alert)> {
+        let (limits, now) = (app.0.settings.alerts, app.0.submit.now());
+        let numbers = app.0.submit.numbers();
+        let is_raised = |name: &str| known.get(name).is_some_and(|alert| alert.is_raised);
+        let stuck = stuck(live, now, limits);
+        let mut changes = Vec::new();
+        if stuck.is_raised != is_raised("stuck_age") {
+            changes.push(("stuck_age".to_owned(), stuck));
+        }
+        let mut sights = self.channels(app, &numbers);
+        if let Some((at, detail)) = &numbers.latest_alert
+            && now.duration_since(*at) < QUIET
+        {
+            sights.push(("engine".to_owned(), detail.clone()));
+        }
+        for (name, detail) in sights {
+            if !is_raised(&name) {
+                changes.push((name.clone(), Alert { is_raised: true, detail }));
+            }
+            self.seen.insert(name, now);
+        }
+        for (name, alert) in known.iter().filter(|(name, _)| *name != "stuck_age") {
+            // Raised by somebody else, or before this process began: the quiet begins now.
+            let seen = *self.seen.entry(name.clone()).or_insert(now);
+            if alert.is_raised && now.duration_since(seen) > QUIET {
+                let alert = Alert { is_raised: false, detail: alert.detail.clone() };
+                changes.push((name.clone(), alert));
+            }
+        }
+        changes
     }
-    for channel in app.0.rules.channels.keys() {
-        let of = |numbers: &Numbers| numbers.channels.get(channel).copied().unwrap_or_default();
-        let (before, now) = (of(before), of(now));
-        alerts.extend(
-            unknown(before, now, limits).map(|alert| (format!("unknown_rate:{channel}"), alert)),
-        );
-        let callbacks = app.0.metrics.unmapped_callbacks(channel);
-        let unmapped = now.unmapped.saturating_add(callbacks);
-        let detail = format!("{unmapped} answers of {channel} mean nothing to us: map them");
-        let alert = Alert { is_raised: unmapped > 0, detail };
-        alerts.push((format!("unmapped_status:{channel}"), alert));
+
+    /// What the channels of this process have shown since the last look.
+    fn channels(&mut self, app: &App, numbers: &Numbers) -> Vec<(String, String)> {
+        let limits = app.0.settings.alerts;
+        let mut sights = Vec::new();
+        for channel in app.0.rules.channels.keys() {
+            let now = numbers.channels.get(channel).copied().unwrap_or_default();
+            let before = self.before.entry(channel.clone()).or_default();
+            let submissions = now.submissions.saturating_sub(before.submissions);
+            // Few prove nothing: they are counted together with the next ones.
+            if submissions >= limits.submissions_min {
+                let unknown = now.unknown.saturating_sub(before.unknown).saturating_mul(100);
+                let percent = unknown.checked_div(submissions).unwrap_or_default();
+                if percent > limits.unknown_percent {
+                    let detail = format!(
+                        "{percent} of 100 submissions to {channel} came back without an answer"
+                    );
+                    sights.push((format!("unknown_rate:{channel}"), detail));
+                }
+                *before = now;
+            }
+            let unmapped = now.unmapped.saturating_add(app.0.metrics.unmapped_callbacks(channel));
+            let known = self.unmapped.insert(channel.clone(), unmapped).unwrap_or_default();
+            if unmapped > known {
+                let detail =
+                    format!("{unmapped} answers of {channel} mean nothing to us: map them");
+                sights.push((format!("unmapped_status:{channel}"), detail));
+            }
+        }
+        sights
     }
-    alerts
 }
 
 fn stuck(live: &[Live], now: Timestamp, limits: AlertLimits) -> Alert {
@@ -98,16 +148,4 @@ fn stuck(live: &[Live], now: Timestamp, limits: AlertLimits) -> Alert {
     let count = stuck.map_or(0, |live| live.count);
     let detail = format!("{count} payouts are stuck, one of them for {} minutes", age.as_mins());
     Alert { is_raised: age > limits.stuck_age, detail }
-}
-
-/// Too few submissions say nothing: whatever was raised stays as it is.
-fn unknown(before: ChannelNumbers, now: ChannelNumbers, limits: AlertLimits) -> Option<Alert> {
-    let submissions = now.submissions.saturating_sub(before.submissions);
-    let unknown = now.unknown.saturating_sub(before.unknown);
-    if submissions < limits.submissions_min {
-        return None;
-    }
-    let percent = unknown.saturating_mul(100).checked_div(submissions)?;
-    let detail = format!("{percent} of 100 submissions came back without an answer");
-    Some(Alert { is_raised: percent > limits.unknown_percent, detail })
 }

@@ -64,8 +64,19 @@ impl Problem {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", detail)
     }
 
+    /// Said no, and would say no again: nothing is wrong with the server.
+    pub(crate) const fn is_refusal(&self) -> bool {
+        self.status < 500 && self.status != 429
+    }
+
     fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.detail)
     }
 }
 
@@ -107,9 +118,13 @@ impl From<Unanswered> for Problem {
             Unanswered::Stopping => Self::unavailable(
                 "this process is stopping: nothing was done. Try again with the same key",
             ),
-            Unanswered::NotSaved(reason) => Self::unavailable(format!(
-                "{reason}. Ask again with the same key: what was done is answered, and nothing is done twice"
-            )),
+            Unanswered::NotSaved(reason) => {
+                // Words of the database may hold more than a caller should know.
+                tracing::error!(reason, "a turn was not saved");
+                Self::unavailable(
+                    "it could not be saved, or nobody knows whether it was. Ask again with the same key: what was done is answered, and nothing is done twice",
+                )
+            }
             Unanswered::Failed(reason) => Self::internal(reason),
         }
     }

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use bursar_connect::{ErrorMap, callback};
 use bursar_core::attempt::Evidence;
 use bursar_core::payin::{NewPayIn, Said};
-use bursar_core::registry::hexadecimal;
+use bursar_core::registry::{Change, Registration, hexadecimal};
 use bursar_core::request::{self, Body, Told};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -147,5 +147,26 @@ async fn collect(
         },
         event: event.event_id.unwrap_or(digest),
     };
-    payins::take(app, payin).await
+    let (reference, said) = (payin.reference.clone(), payin.said);
+    let taken = payins::take(app, payin).await;
+    if let (Err(problem), Said::Completed) = (&taken, said) {
+        unbooked(app, provider, &reference, problem).await;
+    }
+    taken
+}
+
+/// A provider has money for somebody, and it is in no book: the provider is told why, and somebody must look.
+async fn unbooked(app: &App, provider: &str, reference: &str, problem: &Problem) {
+    if !problem.is_refusal() {
+        return;
+    }
+    let detail = format!("{provider} has collected {reference}, which was refused: {problem}");
+    let change = Change::SetAlert {
+        name: format!("unbooked_payin:{provider}"),
+        is_raised: true,
+        detail: detail.chars().take(500).collect(),
+    };
+    let registration = Registration { actor: "bursar".to_owned(), change };
+    // Not taken, the provider's next try raises it again.
+    drop(app.0.submit.ask(Body::Register(registration)).await);
 }

@@ -25,6 +25,11 @@ impl Config {
         }
         let mut provider_banks = BTreeMap::new();
         for (name, provider) in &self.providers {
+            if self.channels.contains_key(name) {
+                return Err(Failure::new(format!(
+                    "the configuration cannot be used: `{name}` is a channel and a provider, and nobody could tell whose callbacks are whose. Nothing was started; give one of them another name"
+                )));
+            }
             if let Some(bank) = &provider.bank_id {
                 check_identifier(&format!("providers.{name}.bank_id"), bank)?;
                 provider_banks.insert(name.clone(), bank.clone());
