@@ -21,6 +21,7 @@ impl Baseline for MemoryBaseline {
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
         self.open_accounts(rows.accounts).await?;
+        self.books.put(rows.holds, rows.flows, rows.keys);
         self.books.push(rows.id, rows.commit.clone());
         Ok(())
     }
@@ -34,7 +35,7 @@ impl Baseline for MemoryBaseline {
     }
 
     async fn write_naively(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, accounts: _ } = *rows;
+        let Rows { id, commit, .. } = *rows;
         let postings = commit.transactions.iter().flat_map(|transaction| &transaction.postings);
         for posting in postings {
             let currency = posting.money.currency();
@@ -46,6 +47,7 @@ impl Baseline for MemoryBaseline {
                 }
             }
         }
+        self.books.put(rows.holds, rows.flows, rows.keys);
         self.books.push(id, commit.clone());
         Ok(())
     }

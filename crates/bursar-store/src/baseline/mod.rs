@@ -10,7 +10,8 @@ mod sqlite;
 
 use std::future::Future;
 
-use bursar_core::commit::SavedCommit;
+use bursar_core::commit::{FlowWrite, HoldWrite, SavedCommit};
+use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::CommitId;
 use bursar_core::journal::{Posting, WORLD};
 use bursar_core::ledger::Account;
@@ -29,6 +30,13 @@ pub struct Rows<'r> {
     pub commit: &'r SavedCommit,
     /// Each account that was changed, as it is now.
     pub accounts: &'r [(Name, Account)],
+    pub holds: &'r [HoldWrite],
+    pub flows: &'r [FlowWrite],
+    /// The states of these flows as text, one for each: making text is no part of writing it.
+    pub states: &'r [String],
+    pub keys: &'r [KnownKey],
+    /// The replies under these keys as text, one for each.
+    pub replies: &'r [String],
 }
 
 /// Empty books for a benchmark.
@@ -38,8 +46,8 @@ pub trait Baseline {
     /// The books as the engine uses them, and as they are read when the run is over.
     fn books(&mut self) -> &mut Self::Books;
 
-    /// Raw: the transactions and postings of a commit, the accounts as it leaves them, the commit and the head, in one
-    /// transaction.
+    /// Raw: the transactions, postings and events of a commit, the accounts as it leaves them, holds, flows and keys that
+    /// are new, the commit and the head, in one transaction.
     fn write(&mut self, rows: &Rows<'_>) -> impl Future<Output = Result<(), StoreError>>;
 
     /// The accounts that naive events change.
@@ -48,7 +56,7 @@ pub trait Baseline {
         accounts: &[(Name, Account)],
     ) -> impl Future<Output = Result<(), StoreError>>;
 
-    /// Naive: one event with a commit of its own.
+    /// Naive: one event with a commit of its own. Holds and flows that were there are changed.
     fn write_naively(&mut self, rows: &Rows<'_>) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Bytes that were written so far by everybody: only differences mean something. None if nothing is written.

@@ -4,7 +4,7 @@ mod browse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bursar_core::commit::{Commit, SavedCommit, chain};
+use bursar_core::commit::{Commit, FlowWrite, HoldWrite, SavedCommit, chain};
 use bursar_core::control::Control;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
@@ -102,22 +102,7 @@ impl Turn for MemoryTurn<'_> {
             let key = (Name::clone(&write.address), write.after.balance.currency());
             memory.accounts.insert(key, write.after.clone());
         }
-        for write in &commit.holds {
-            memory.holds.insert(write.key.clone(), write.after.clone());
-        }
-        for write in &commit.flows {
-            let id = write.after.id;
-            let before = write.before.as_ref().and_then(Flow::due);
-            before.map(|due| memory.due.remove(&(due, id)));
-            memory.due.extend(write.after.due().map(|due| (due, id)));
-            for (speaker, reference) in write.new_references() {
-                memory.attempts.insert((speaker.into_owned(), reference.to_owned()), id);
-            }
-            memory.flows.insert(id, write.after.clone());
-        }
-        for known in &commit.keys {
-            memory.keys.insert(known.key.digest(), known.clone());
-        }
+        memory.put(&commit.holds, &commit.flows, &commit.keys);
         if let Some(freezes) = commit.control.as_ref().and_then(|control| control.freezes.clone()) {
             memory.control = Control { version: memory.control.version.saturating_add(1), freezes };
         }
@@ -155,6 +140,26 @@ impl Memory {
         let ids: BTreeSet<FlowId> =
             plan.flows.iter().copied().chain(named).chain(claimed).collect();
         ids.into_iter().filter_map(|id| self.flows.get(&id).cloned()).collect()
+    }
+
+    /// What is kept beside the accounts, as it is now.
+    pub(crate) fn put(&mut self, holds: &[HoldWrite], flows: &[FlowWrite], keys: &[KnownKey]) {
+        for write in holds {
+            self.holds.insert(write.key.clone(), write.after.clone());
+        }
+        for write in flows {
+            let id = write.after.id;
+            let before = write.before.as_ref().and_then(Flow::due);
+            before.map(|due| self.due.remove(&(due, id)));
+            self.due.extend(write.after.due().map(|due| (due, id)));
+            for (speaker, reference) in write.new_references() {
+                self.attempts.insert((speaker.into_owned(), reference.to_owned()), id);
+            }
+            self.flows.insert(id, write.after.clone());
+        }
+        for known in keys {
+            self.keys.insert(known.key.digest(), known.clone());
+        }
     }
 
     /// Another commit at the end.

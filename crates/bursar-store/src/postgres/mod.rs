@@ -8,6 +8,7 @@
 pub(crate) mod accounts;
 mod browse;
 mod control;
+pub(crate) mod copy;
 mod feed;
 mod flows;
 mod load;

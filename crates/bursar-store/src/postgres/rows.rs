@@ -1,24 +1,18 @@
 //! Transactions and postings into their tables: few by statements that are sent together with others, many by binary copy,
 //! which the server takes faster but asks for twice as many answers.
 
-use std::pin::pin;
-
 use bursar_core::ids::{CommitId, TransactionId};
 use bursar_core::journal::Posting;
 use bursar_core::ledger::Transaction;
 use bursar_core::money::Currency;
 use futures_util::future::join;
-use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
 use super::accounts::codes;
-use super::classify;
-use super::session::{Session, expect};
+use super::copy::{Copy, MANY};
+use super::session::Session;
 use crate::StoreError;
-
-/// From how many transactions on copying is faster.
-const MANY: usize = 32;
 
 const INSERT_TRANSACTIONS: &str = "INSERT INTO transactions
         (commit_id, id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts)
@@ -129,8 +123,6 @@ async fn copy_transactions(
     id: CommitId,
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
-    let statement = session.prepare(COPY_TRANSACTIONS).await?;
-    let sink = session.client.copy_in(&statement).await.map_err(|error| classify(&error))?;
     let (uuid, text, bytes, number) = (Type::UUID, Type::TEXT, Type::BYTEA, Type::INT8);
     let types = [
         uuid.clone(),
@@ -143,7 +135,7 @@ async fn copy_transactions(
         number,
         uuid,
     ];
-    let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
+    let mut copy = Copy::begin(session, COPY_TRANSACTIONS, &types).await?;
     let commit_id = id.uuid();
     for (n, row) in in_order(rows) {
         let values: [&(dyn ToSql + Sync); 9] = [
@@ -157,21 +149,17 @@ async fn copy_transactions(
             &row.effective_at.as_microsecond(),
             &row.reverts.map(TransactionId::uuid),
         ];
-        writer.as_mut().write(&values).await.map_err(|error| classify(&error))?;
+        copy.row(&values).await?;
     }
-    let count = writer.finish().await.map_err(|error| classify(&error))?;
-    expect(count, rows.len())
+    copy.finish().await
 }
 
 async fn copy_postings(
     session: &Session<'_, tokio_postgres::Transaction<'_>>,
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
-    let statement = session.prepare(COPY_POSTINGS).await?;
-    let sink = session.client.copy_in(&statement).await.map_err(|error| classify(&error))?;
     let types = [Type::UUID, Type::INT8, Type::TEXT, Type::TEXT, Type::TEXT, Type::INT8];
-    let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
-    let mut written: usize = 0;
+    let mut copy = Copy::begin(session, COPY_POSTINGS, &types).await?;
     for row in rows {
         let id = row.id.uuid();
         for (posting, n) in row.postings.iter().zip(0_i64..) {
@@ -179,10 +167,8 @@ async fn copy_postings(
             let (source, destination) = (&*posting.source, &*posting.destination);
             let values: [&(dyn ToSql + Sync); 6] =
                 [&id, &n, &source, &destination, &currency.code(), &minor];
-            writer.as_mut().write(&values).await.map_err(|error| classify(&error))?;
-            written = written.saturating_add(1);
+            copy.row(&values).await?;
         }
     }
-    let count = writer.finish().await.map_err(|error| classify(&error))?;
-    expect(count, written)
+    copy.finish().await
 }

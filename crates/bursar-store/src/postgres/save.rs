@@ -2,7 +2,6 @@
 
 use bursar_core::commit::{Commit, HoldWrite, chain};
 use bursar_core::ids::CommitId;
-use bursar_core::ledger::{Hold, HoldState};
 use bursar_core::money::Currency;
 use futures_util::future::{join, join5};
 use tokio_postgres::types::ToSql;
@@ -10,6 +9,7 @@ use tokio_postgres::{Row, Transaction};
 use uuid::Uuid;
 
 use super::accounts::{self, codes};
+use super::copy::ended_by;
 use super::row::{get, hash};
 use super::session::Session;
 use super::{control, feed, flows, registry, rows};
@@ -130,11 +130,4 @@ async fn link(
         join(session.write(COMMIT, &commit, 1), session.write(HEAD, &head, 1)).await;
     linked?;
     moved
-}
-
-fn ended_by(hold: &Hold) -> Option<Uuid> {
-    match hold.state {
-        HoldState::Open => None,
-        HoldState::Ended { by } => Some(by.uuid()),
-    }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use super::classify;
 use super::load::{all, one};
 use super::row::get;
-use super::save::write;
+use super::save::write_one;
 use crate::StoreError;
 use crate::chart_lines::damaged;
 
@@ -38,7 +38,7 @@ pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), Store
         let scope = serde_json::to_string(scope).map_err(damaged)?;
         let freeze = serde_json::to_string(freeze).map_err(damaged)?;
         let sql = "INSERT INTO freezes (scope, details) VALUES (?1, ?2)";
-        write(connection, sql, params![scope, freeze])?;
+        write_one(connection, sql, params![scope, freeze])?;
     }
-    write(connection, "UPDATE head SET control_version = control_version + 1", [])
+    write_one(connection, "UPDATE head SET control_version = control_version + 1", [])
 }

@@ -1,12 +1,11 @@
 //! What was told to the outside, and what people did.
 
-use bursar_core::commit::Commit;
 use bursar_core::feed::{AuditEntry, Cursor, FeedEvent};
 use bursar_core::ids::{CommitId, EventId};
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
-use super::load::all;
+use super::load::{all, prepare};
 use super::row::get;
 use super::save::write;
 use crate::StoreError;
@@ -15,16 +14,18 @@ use crate::chart_lines::{damaged, time};
 /// The columns that `event` reads.
 const EVENTS: &str = "e.id, e.kind, e.resource, e.merchant, e.sequence, e.time, e.data";
 
-pub(super) fn save(
+pub(crate) fn save(
     connection: &Connection,
     id: CommitId,
-    commit: &Commit,
+    events: &[FeedEvent],
+    audit: &[AuditEntry],
 ) -> Result<(), StoreError> {
     let commit_id = id.uuid();
     let sql =
         "INSERT INTO events (commit_id, n, id, kind, resource, merchant, sequence, time, data)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    for (event, n) in commit.events.iter().zip(0_i64..) {
+    let mut statement = prepare(connection, sql)?;
+    for (event, n) in events.iter().zip(0_i64..) {
         let event_id = event.id.uuid();
         let values = params![
             commit_id.as_bytes().as_slice(),
@@ -37,11 +38,12 @@ pub(super) fn save(
             event.time.as_microsecond(),
             event.data
         ];
-        write(connection, sql, values)?;
+        write(&mut statement, values)?;
     }
     let sql = "INSERT INTO audit (commit_id, n, actor, action, resource, note, time)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    for (entry, n) in commit.audit.iter().zip(0_i64..) {
+    let mut statement = prepare(connection, sql)?;
+    for (entry, n) in audit.iter().zip(0_i64..) {
         let values = params![
             commit_id.as_bytes().as_slice(),
             n,
@@ -51,7 +53,7 @@ pub(super) fn save(
             entry.note,
             entry.time.as_microsecond()
         ];
-        write(connection, sql, values)?;
+        write(&mut statement, values)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use bursar_core::records::ReadSet;
 use rusqlite::{Connection, Row, ToSql, params};
 use uuid::Uuid;
 
-use super::load::{all, one};
+use super::load::{all, one, prepare};
 use super::row::get;
 use super::save::write;
 use crate::StoreError;
@@ -118,22 +118,115 @@ fn flow_id(row: &Row<'_>, column: usize) -> Result<FlowId, StoreError> {
     Ok(FlowId::from_uuid(Uuid::from_bytes(get(row, column)?)))
 }
 
+/// A statement for each kind of row, prepared once and run for all of them.
 pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), StoreError> {
-    for change in &commit.flows {
-        save_flow(connection, change)?;
+    insert(connection, new(&commit.flows).map(|flow| (flow, flow.encode())))?;
+    update(connection, &commit.flows)?;
+    insert_attempts(connection, &commit.flows)?;
+    save_due(connection, &commit.flows)?;
+    insert_keys(connection, commit.keys.iter().map(|known| (known, known.reply.encode())))
+}
+
+/// The flows that were not there before.
+pub(crate) fn new(changes: &[FlowWrite]) -> impl Iterator<Item = &Flow> {
+    changes.iter().filter(|change| change.before.is_none()).map(|change| &change.after)
+}
+
+/// Flows, each with its state as text.
+pub(crate) fn insert<'f>(
+    connection: &Connection,
+    flows: impl Iterator<Item = (&'f Flow, impl AsRef<str>)>,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let mut statement = prepare(connection, sql)?;
+    for (flow, state) in flows {
+        let id = flow.id.uuid();
+        let values = params![
+            id.as_bytes().as_slice(),
+            flow.state.kind(),
+            flow.merchant,
+            flow.state.status(),
+            number(flow.version)?,
+            number(flow.sequence)?,
+            state.as_ref(),
+            flow.created_at.as_microsecond(),
+            flow.updated_at.as_microsecond()
+        ];
+        write(&mut statement, values)?;
+    }
+    Ok(())
+}
+
+/// Each must still be at the version that was read.
+fn update(connection: &Connection, changes: &[FlowWrite]) -> Result<(), StoreError> {
+    let sql =
+        "UPDATE flows SET status = ?2, version = ?3, sequence = ?4, state = ?5, updated_at = ?6
+               WHERE id = ?1 AND version = ?7";
+    let mut statement = prepare(connection, sql)?;
+    for FlowWrite { before, after } in changes {
+        let Some(before) = before else { continue };
+        let id = after.id.uuid();
+        let values = params![
+            id.as_bytes().as_slice(),
+            after.state.status(),
+            number(after.version)?,
+            number(after.sequence)?,
+            after.encode(),
+            after.updated_at.as_microsecond(),
+            number(before.version)?
+        ];
+        write(&mut statement, values)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn insert_attempts(
+    connection: &Connection,
+    changes: &[FlowWrite],
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO attempts (channel, reference, flow) VALUES (?1, ?2, ?3)";
+    let mut statement = prepare(connection, sql)?;
+    for change in changes {
         let id = change.after.id.uuid();
-        let sql = "INSERT INTO attempts (channel, reference, flow) VALUES (?1, ?2, ?3)";
         for (speaker, reference) in change.new_references() {
-            write(connection, sql, params![speaker, reference, id.as_bytes().as_slice()])?;
-        }
-        let before = change.before.as_ref().and_then(Flow::due);
-        let after = change.after.due();
-        if before != after {
-            save_due(connection, change.after.id, before, after)?;
+            write(&mut statement, params![speaker, reference, id.as_bytes().as_slice()])?;
         }
     }
+    Ok(())
+}
+
+/// The row of what it waited for goes, the row of what it waits for now comes.
+fn save_due(connection: &Connection, changes: &[FlowWrite]) -> Result<(), StoreError> {
+    let sql = "DELETE FROM due WHERE lane = ?1 AND due_at = ?2 AND flow = ?3";
+    let mut delete = prepare(connection, sql)?;
+    let sql = "INSERT INTO due (lane, due_at, flow) VALUES (?1, ?2, ?3)";
+    let mut insert = prepare(connection, sql)?;
+    for FlowWrite { before, after } in changes {
+        let (before, uuid) = (before.as_ref().and_then(Flow::due), after.id.uuid());
+        let after = after.due();
+        if before == after {
+            continue;
+        }
+        let id = uuid.as_bytes().as_slice();
+        if let Some(due) = before {
+            write(&mut delete, params![due.lane, due.at.as_microsecond(), id])?;
+        }
+        if let Some(due) = after {
+            write(&mut insert, params![due.lane, due.at.as_microsecond(), id])?;
+        }
+    }
+    Ok(())
+}
+
+/// Keys, each with its reply as text.
+pub(crate) fn insert_keys<'k>(
+    connection: &Connection,
+    keys: impl Iterator<Item = (&'k KnownKey, impl AsRef<str>)>,
+) -> Result<(), StoreError> {
     let sql = "INSERT INTO keys (digest, scope, key, request_hash, flow, reply) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    for known in &commit.keys {
+    let mut statement = prepare(connection, sql)?;
+    for (known, reply) in keys {
         let (digest, flow) = (known.key.digest(), known.flow.uuid());
         let values = params![
             digest.as_slice(),
@@ -141,61 +234,13 @@ pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), Store
             known.key.key,
             known.request_hash.as_slice(),
             flow.as_bytes().as_slice(),
-            known.reply.encode()
+            reply.as_ref()
         ];
-        write(connection, sql, values)?;
+        write(&mut statement, values)?;
     }
     Ok(())
 }
 
-fn save_flow(connection: &Connection, change: &FlowWrite) -> Result<(), StoreError> {
-    let FlowWrite { before, after } = change;
-    let id = after.id.uuid();
-    let number = |number: u64| i64::try_from(number).map_err(damaged);
-    let (version, sequence) = (number(after.version)?, number(after.sequence)?);
-    let (status, state) = (after.state.status(), after.encode());
-    let updated_at = after.updated_at.as_microsecond();
-    let Some(before) = before else {
-        let values = params![
-            id.as_bytes().as_slice(),
-            after.state.kind(),
-            after.merchant,
-            status,
-            version,
-            sequence,
-            state,
-            after.created_at.as_microsecond(),
-            updated_at
-        ];
-        let sql = "INSERT INTO flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-        return write(connection, sql, values);
-    };
-    let before = number(before.version)?;
-    let values =
-        params![id.as_bytes().as_slice(), status, version, sequence, state, updated_at, before];
-    let sql =
-        "UPDATE flows SET status = ?2, version = ?3, sequence = ?4, state = ?5, updated_at = ?6
-               WHERE id = ?1 AND version = ?7";
-    write(connection, sql, values)
-}
-
-/// The row of what it waited for goes, the row of what it waits for now comes.
-fn save_due(
-    connection: &Connection,
-    flow: FlowId,
-    before: Option<Due>,
-    after: Option<Due>,
-) -> Result<(), StoreError> {
-    let uuid = flow.uuid();
-    let id = uuid.as_bytes().as_slice();
-    if let Some(due) = before {
-        let sql = "DELETE FROM due WHERE lane = ?1 AND due_at = ?2 AND flow = ?3";
-        write(connection, sql, params![due.lane, due.at.as_microsecond(), id])?;
-    }
-    if let Some(due) = after {
-        let sql = "INSERT INTO due (lane, due_at, flow) VALUES (?1, ?2, ?3)";
-        write(connection, sql, params![due.lane, due.at.as_microsecond(), id])?;
-    }
-    Ok(())
+fn number(number: u64) -> Result<i64, StoreError> {
+    i64::try_from(number).map_err(damaged)
 }

@@ -127,7 +127,10 @@ fn transaction_id(bytes: [u8; 16]) -> TransactionId {
     TransactionId::from_uuid(Uuid::from_bytes(bytes))
 }
 
-fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<CachedStatement<'c>, StoreError> {
+pub(super) fn prepare<'c>(
+    connection: &'c Connection,
+    sql: &str,
+) -> Result<CachedStatement<'c>, StoreError> {
     connection.prepare_cached(sql).map_err(|error| classify(&error))
 }
 

@@ -2,8 +2,8 @@
 
 mod browse;
 mod control;
-mod feed;
-mod flows;
+pub(crate) mod feed;
+pub(crate) mod flows;
 mod load;
 mod query;
 mod registry;

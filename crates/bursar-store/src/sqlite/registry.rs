@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::load::{all, one};
 use super::row::get;
-use super::save::write;
+use super::save::write_one;
 use crate::StoreError;
 use crate::chart_lines::{damaged, time};
 
@@ -48,14 +48,14 @@ pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), Store
                 let merchant = record.merchant();
                 let values =
                     params![kind, record.id, merchant, version, content, created_at, updated_at];
-                write(connection, sql, values)?;
+                write_one(connection, sql, values)?;
             }
             Some(before) => {
                 let sql = "UPDATE registry SET version = ?3, content = ?4, updated_at = ?5
                            WHERE kind = ?1 AND id = ?2 AND version = ?6";
                 let values =
                     params![kind, record.id, version, content, updated_at, number(before)?];
-                write(connection, sql, values)?;
+                write_one(connection, sql, values)?;
             }
         }
     }

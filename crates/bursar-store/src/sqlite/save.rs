@@ -6,8 +6,9 @@ use bursar_core::chart::GlAccount;
 use bursar_core::commit::{AccountWrite, Commit, HoldWrite, chain};
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::{Hold, HoldState};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Statement, params};
 
+use super::load::prepare;
 use super::{classify, control, feed, flows, registry, rows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, NewLines};
@@ -31,18 +32,18 @@ pub(super) fn save(
         let line = chart_line(connection, lines, &write.after.metadata, &mut new_lines)?;
         account(connection, line, write)?;
     }
-    for write in &commit.holds {
-        hold(connection, write)?;
-    }
+    holds(connection, &commit.holds)?;
     flows::save(connection, commit)?;
     control::save(connection, commit)?;
     registry::save(connection, commit)?;
-    feed::save(connection, id, commit)?;
+    feed::save(connection, id, &commit.events, &commit.audit)?;
     let uuid = id.uuid();
     let values = params![seq, uuid.as_bytes().as_slice(), time.as_microsecond(), hash.as_slice()];
-    write(connection, "INSERT INTO commits (seq, id, time, hash) VALUES (?1, ?2, ?3, ?4)", values)?;
+    let sql = "INSERT INTO commits (seq, id, time, hash) VALUES (?1, ?2, ?3, ?4)";
+    write_one(connection, sql, values)?;
     let values = params![seq, time.as_microsecond(), hash.as_slice()];
-    write(connection, "UPDATE head SET seq = ?1, time = ?2, hash = ?3 WHERE seq = ?1 - 1", values)?;
+    let sql = "UPDATE head SET seq = ?1, time = ?2, hash = ?3 WHERE seq = ?1 - 1";
+    write_one(connection, sql, values)?;
     Ok(new_lines)
 }
 
@@ -65,7 +66,7 @@ pub(crate) fn chart_line(
         params![code, account.name, account.class.name(), pattern, account.liquidity, account.view];
     let sql = "INSERT INTO chart_lines (gl, name, class, address, liquidity, view)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    write(connection, sql, values)?;
+    write_one(connection, sql, values)?;
     let number = connection.last_insert_rowid();
     new_lines.push((number, Arc::clone(account)));
     Ok(number)
@@ -81,35 +82,36 @@ fn account(connection: &Connection, line: i64, change: &AccountWrite) -> Result<
     let currency = after.balance.currency();
     let sql = "INSERT INTO accounts (address, currency, balance, version, line) VALUES (?1, ?2, ?3, 1, ?4)
                ON CONFLICT DO UPDATE SET balance = balance + ?3, version = version + 1 WHERE balance = ?5";
-    write(connection, sql, params![&**address, currency.code(), delta, line, opening])
+    write_one(connection, sql, params![&**address, currency.code(), delta, line, opening])
 }
 
-fn hold(connection: &Connection, change: &HoldWrite) -> Result<(), StoreError> {
-    let HoldWrite { key, before, after } = change;
-    let code = key.code.to_string();
-    let ended_by = ended_by(after);
-    let ended_by = ended_by.as_ref().map(<[u8; 16]>::as_slice);
-    let Some(before) = before else {
-        let (currency, minor) = (after.money.currency(), after.money.minor());
-        let values = params![
-            code,
-            key.reference,
-            &*after.account,
-            currency.code(),
-            minor,
-            after.epoch,
-            ended_by
-        ];
-        let sql = "INSERT INTO holds (gl, reference, account, currency, amount, epoch, ended_by)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        return write(connection, sql, values);
-    };
-    let was_ended_by = self::ended_by(before);
-    let was_ended_by = was_ended_by.as_ref().map(<[u8; 16]>::as_slice);
-    let values = params![code, key.reference, after.epoch, ended_by, before.epoch, was_ended_by];
+/// New holds, and known ones that must still be as they were read.
+pub(crate) fn holds(connection: &Connection, changes: &[HoldWrite]) -> Result<(), StoreError> {
+    let sql = "INSERT INTO holds (gl, reference, account, currency, amount, epoch, ended_by)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let mut insert = prepare(connection, sql)?;
     let sql = "UPDATE holds SET epoch = ?3, ended_by = ?4
                WHERE gl = ?1 AND reference = ?2 AND epoch = ?5 AND ended_by IS ?6";
-    write(connection, sql, values)
+    let mut update = prepare(connection, sql)?;
+    for HoldWrite { key, before, after } in changes {
+        let code = key.code.to_string();
+        let ended_by = ended_by(after);
+        let ended_by = ended_by.as_ref().map(<[u8; 16]>::as_slice);
+        let reference = &key.reference;
+        if let Some(before) = before {
+            let was_ended_by = self::ended_by(before);
+            let was_ended_by = was_ended_by.as_ref().map(<[u8; 16]>::as_slice);
+            let values =
+                params![code, reference, after.epoch, ended_by, before.epoch, was_ended_by];
+            write(&mut update, values)?;
+        } else {
+            let (currency, minor) = (after.money.currency(), after.money.minor());
+            let (account, epoch) = (&*after.account, after.epoch);
+            let values = params![code, reference, account, currency.code(), minor, epoch, ended_by];
+            write(&mut insert, values)?;
+        }
+    }
+    Ok(())
 }
 
 fn ended_by(hold: &Hold) -> Option<[u8; 16]> {
@@ -121,11 +123,18 @@ fn ended_by(hold: &Hold) -> Option<[u8; 16]> {
 
 /// Writes exactly one row, or somebody else was faster.
 pub(super) fn write(
+    statement: &mut Statement<'_>,
+    values: impl rusqlite::Params,
+) -> Result<(), StoreError> {
+    let count = statement.execute(values).map_err(|error| classify(&error))?;
+    if count == 1 { Ok(()) } else { Err(StoreError::Conflict) }
+}
+
+/// The same by a statement that is used once.
+pub(super) fn write_one(
     connection: &Connection,
     sql: &str,
     values: impl rusqlite::Params,
 ) -> Result<(), StoreError> {
-    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
-    let count = statement.execute(values).map_err(|error| classify(&error))?;
-    if count == 1 { Ok(()) } else { Err(StoreError::Conflict) }
+    write(&mut *prepare(connection, sql)?, values)
 }

@@ -1,8 +1,10 @@
 //! `bursar bench`: every figure is measured beside a raw limit and a naive variant in the same run.
 
+mod books;
 mod core;
 mod http;
 mod ledger;
+mod measure;
 
 use std::time::{Duration, Instant};
 

@@ -6,12 +6,12 @@ mod race;
 
 use std::path::{Path, PathBuf};
 
-use bursar_store::StoreError;
 use bursar_store::baseline::{MemoryBaseline, PostgresBaseline, SqliteBaseline};
 use clap::{Args, ValueEnum};
 use tokio::runtime::Builder;
 
-use self::race::{Figures, Lane, Lanes, Work};
+use self::race::{Figures, Lanes};
+use super::measure::{Work, failed};
 use super::ratio;
 use crate::failure::Failure;
 use crate::terminal;
@@ -131,8 +131,8 @@ fn report(store: &str, work: Work, figures: &Figures) -> Result<(), Failure> {
             lane.rate().to_string(),
             ratio(lane.rate(), raw.rate()),
             ratio(lane.rate(), naive.rate()),
-            per_event(lane.written, lane),
-            per_event(lane.stored, lane),
+            lane.each(lane.written),
+            lane.each(lane.stored),
         ]
     })
     .collect();
@@ -142,7 +142,7 @@ fn report(store: &str, work: Work, figures: &Figures) -> Result<(), Failure> {
     terminal::say(&terminal::table(&header, 1, rows).to_string())?;
     terminal::say(&format!(
         "the books of all three are right: {} + {} + {} transactions, every balance and the chain of hashes",
-        engine.events, raw.events, naive.events
+        engine.done, raw.done, naive.done
     ))?;
     terminal::say(&format!(
         "name=ledger.{store} value={} unit=events/s limit={} ratio={}",
@@ -150,16 +150,4 @@ fn report(store: &str, work: Work, figures: &Figures) -> Result<(), Failure> {
         raw.rate(),
         ratio(engine.rate(), raw.rate())
     ))
-}
-
-/// Bytes for each event; a dash where there are none to count.
-fn per_event(bytes: Option<u64>, lane: &Lane) -> String {
-    let events = u64::from(lane.events).max(1);
-    bytes
-        .and_then(|bytes| bytes.checked_div(events))
-        .map_or("–".to_owned(), |bytes| bytes.to_string())
-}
-
-fn failed(error: &StoreError) -> Failure {
-    Failure::new(error.to_string())
 }

@@ -7,6 +7,8 @@ use bursar_core::ledger::{Admission, Event};
 use bursar_core::request::{Body, Request};
 use jiff::Timestamp;
 
+use crate::commands::bench::measure::mix;
+
 const EVENT: &str = "PAYIN_COLLECTION";
 const MERCHANTS: u64 = 1_000;
 
@@ -50,12 +52,4 @@ fn payin(number: u64) -> Request {
     };
     let admission = Admission { now: Timestamp::now(), seed: Seed::from(chance) };
     Request { admission, body: Body::Post(event) }
-}
-
-/// Another number for each number (the finalizer of `SplitMix64`).
-fn mix(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }

@@ -1,19 +1,21 @@
 //! PostgreSQL: binary copy, one transaction per commit, in a database that is made for the benchmark and dropped.
 
+mod naive;
+
 use bursar_core::commit::SavedCommit;
 use bursar_core::ids::CommitId;
-use bursar_core::ledger::{Account, Transaction};
+use bursar_core::ledger::Account;
 use bursar_core::money::Currency;
 use bursar_core::numscript::Name;
 use futures_util::future::join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Transaction as Client};
 
-use super::{Baseline, Rows, ends};
+use super::{Baseline, Rows};
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::postgres::accounts::{chart_line, codes};
 use crate::postgres::session::Session;
-use crate::postgres::{self, classify, rows};
+use crate::postgres::{self, classify, copy, rows};
 use crate::{Postgres, StoreError};
 
 #[derive(Debug)]
@@ -54,6 +56,13 @@ impl PostgresBaseline {
         Ok(Self { books, server, name })
     }
 
+    /// Another connection to the same books, for another writer.
+    pub async fn another(&self) -> Result<Postgres, StoreError> {
+        let mut config = self.server.clone();
+        config.dbname(&self.name);
+        Postgres::open_at(config).await
+    }
+
     /// Drops the database.
     pub async fn remove(self) -> Result<(), StoreError> {
         drop(self.books);
@@ -77,13 +86,14 @@ impl Baseline for PostgresBaseline {
     }
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, accounts } = *rows;
+        let Rows { id, commit, accounts, .. } = *rows;
         let books = &mut self.books;
         let client = books.client.transaction().await.map_err(|error| classify(&error))?;
         let session = Session { client: &client, statements: &books.statements };
         let (lines, new_lines) = chart_lines(&session, &books.lines, accounts).await?;
         session.prepare_all(&[PUT_ACCOUNTS, COMMIT, HEAD]).await?;
         rows::copy(&session, id, &commit.transactions).await?;
+        copy_flows(&session, rows).await?;
         let (put, linked) =
             join(put_accounts(&session, accounts, &lines), link(&session, id, commit)).await;
         put?;
@@ -105,13 +115,11 @@ impl Baseline for PostgresBaseline {
     }
 
     async fn write_naively(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, accounts: _ } = *rows;
+        let Rows { id, commit, .. } = *rows;
         let books = &mut self.books;
         let client = books.client.transaction().await.map_err(|error| classify(&error))?;
         let session = Session { client: &client, statements: &books.statements };
-        for (transaction, n) in commit.transactions.iter().zip(0_i64..) {
-            naive(&session, id, n, transaction).await?;
-        }
+        naive::write(&session, rows).await?;
         link(&session, id, commit).await?;
         client.commit().await.map_err(|error| classify(&error))
     }
@@ -149,6 +157,25 @@ async fn chart_lines(
     Ok((lines, new_lines))
 }
 
+/// Everything about flows, if there are any.
+async fn copy_flows(session: &Session<'_, Client<'_>>, rows: &Rows<'_>) -> Result<(), StoreError> {
+    let Rows { id, commit, holds, flows, states, keys, replies, .. } = *rows;
+    if !holds.is_empty() {
+        copy::holds(session, &holds.iter().collect::<Vec<_>>()).await?;
+    }
+    if !flows.is_empty() {
+        copy::flows(session, flows.iter().map(|change| &change.after).zip(states)).await?;
+        copy::attempts(session, flows).await?;
+    }
+    if !keys.is_empty() {
+        copy::keys(session, keys.iter().zip(replies)).await?;
+    }
+    if !commit.events.is_empty() {
+        copy::events(session, id, &commit.events).await?;
+    }
+    Ok(())
+}
+
 /// Accounts as they are now, whatever they were.
 async fn put_accounts(
     session: &Session<'_, Client<'_>>,
@@ -177,45 +204,4 @@ async fn link(
         join(session.write(COMMIT, &commit, 1), session.write(HEAD, &head, 1)).await;
     inserted?;
     updated
-}
-
-/// A statement for every row, one after the other.
-async fn naive(
-    session: &Session<'_, Client<'_>>,
-    commit_id: CommitId,
-    n: i64,
-    row: &Transaction,
-) -> Result<(), StoreError> {
-    let id = row.id.uuid();
-    let sql = "SELECT 1 FROM transactions WHERE event = $1 AND reference = $2";
-    session.query(sql, &[&&*row.event, &row.reference]).await?;
-    let sql = "INSERT INTO transactions
-                   (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    let values: [&(dyn ToSql + Sync); 8] = [
-        &id,
-        &commit_id.uuid(),
-        &n,
-        &&*row.event,
-        &row.reference,
-        &row.request_hash.as_slice(),
-        &row.rulebook_hash.as_slice(),
-        &row.effective_at.as_microsecond(),
-    ];
-    session.write(sql, &values, 1).await?;
-    for (posting, place) in row.postings.iter().zip(0_i64..) {
-        let (currency, minor) = (posting.money.currency(), posting.money.minor());
-        let sql = "INSERT INTO postings (tx, n, source, destination, currency, amount)
-                   VALUES ($1, $2, $3, $4, $5, $6)";
-        let (source, destination) = (&*posting.source, &*posting.destination);
-        let values: [&(dyn ToSql + Sync); 6] =
-            [&id, &place, &source, &destination, &currency.code(), &minor];
-        session.write(sql, &values, 1).await?;
-        let sql = "UPDATE accounts SET balance = balance + $1, version = version + 1
-                   WHERE address = $2 AND currency = $3";
-        for (address, change) in ends(posting) {
-            session.write(sql, &[&change, &&**address, &currency.code()], 1).await?;
-        }
-    }
-    Ok(())
 }

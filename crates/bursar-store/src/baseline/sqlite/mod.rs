@@ -1,16 +1,18 @@
 //! SQLite: cached statements, many postings in each, one transaction per commit.
 
+mod naive;
+
 use std::path::Path;
 
 use bursar_core::commit::SavedCommit;
 use bursar_core::ids::CommitId;
-use bursar_core::ledger::{Account, Transaction};
+use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use rusqlite::{Connection, params};
 
-use super::{Baseline, Rows, ends};
+use super::{Baseline, Rows};
 use crate::chart_lines::{ChartLines, NewLines};
-use crate::sqlite::{classify, rows, save};
+use crate::sqlite::{classify, feed, flows, rows, save};
 use crate::{Sqlite, StoreError};
 
 #[derive(Debug)]
@@ -52,10 +54,15 @@ impl Baseline for SqliteBaseline {
     }
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, accounts } = *rows;
+        let Rows { id, commit, accounts, holds, flows, states, keys, replies } = *rows;
         self.in_transaction(|connection, lines| {
             rows::insert(connection, id, &commit.transactions)?;
             let new_lines = put_accounts(connection, lines, accounts)?;
+            save::holds(connection, holds)?;
+            flows::insert(connection, flows::new(flows).zip(states))?;
+            flows::insert_attempts(connection, flows)?;
+            flows::insert_keys(connection, keys.iter().zip(replies))?;
+            feed::save(connection, id, &commit.events, &commit.audit)?;
             link(id, commit, |sql, values| connection.prepare_cached(sql)?.execute(values))?;
             Ok(new_lines)
         })
@@ -66,11 +73,9 @@ impl Baseline for SqliteBaseline {
     }
 
     async fn write_naively(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, accounts: _ } = *rows;
+        let Rows { id, commit, .. } = *rows;
         self.in_transaction(|connection, _| {
-            for (transaction, n) in commit.transactions.iter().zip(0_i64..) {
-                naive(connection, id, n, transaction).map_err(|error| classify(&error))?;
-            }
+            naive::write(connection, rows).map_err(|error| classify(&error))?;
             link(id, commit, |sql, values| connection.prepare(sql)?.execute(values))?;
             Ok(NewLines::new())
         })
@@ -127,53 +132,5 @@ fn link(
         .map_err(|error| classify(&error))?;
     let sql = "UPDATE head SET seq = ?1, time = ?2, hash = ?3";
     execute(sql, params![seq, time, commit.hash.as_slice()]).map_err(|error| classify(&error))?;
-    Ok(())
-}
-
-/// Every statement is prepared when it is needed.
-fn naive(
-    connection: &Connection,
-    commit_id: CommitId,
-    n: i64,
-    transaction: &Transaction,
-) -> rusqlite::Result<()> {
-    let execute =
-        |sql: &str, values: &[&dyn rusqlite::ToSql]| connection.prepare(sql)?.execute(values);
-    let (id, commit_id) = (transaction.id.uuid(), commit_id.uuid());
-    let sql = "SELECT 1 FROM transactions WHERE event = ?1 AND reference = ?2";
-    connection.prepare(sql)?.exists(params![&*transaction.event, transaction.reference])?;
-    let sql = "INSERT INTO transactions
-                   (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    let values = params![
-        id.as_bytes().as_slice(),
-        commit_id.as_bytes().as_slice(),
-        n,
-        &*transaction.event,
-        transaction.reference,
-        transaction.request_hash.as_slice(),
-        transaction.rulebook_hash.as_slice(),
-        transaction.effective_at.as_microsecond(),
-    ];
-    execute(sql, values)?;
-    for (posting, place) in transaction.postings.iter().zip(0_i64..) {
-        let (currency, minor) = (posting.money.currency(), posting.money.minor());
-        let sql = "INSERT INTO postings (tx, n, source, destination, currency, amount)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let values = params![
-            id.as_bytes().as_slice(),
-            place,
-            &*posting.source,
-            &*posting.destination,
-            currency.code(),
-            minor
-        ];
-        execute(sql, values)?;
-        let sql = "UPDATE accounts SET balance = balance + ?1, version = version + 1
-                   WHERE address = ?2 AND currency = ?3";
-        for (address, change) in ends(posting) {
-            execute(sql, params![change, &**address, currency.code()])?;
-        }
-    }
     Ok(())
 }

@@ -1,0 +1,121 @@
+//! The books of a benchmark: what was decided, linked to a chain again for whoever writes it without deciding, and the
+//! check in the end that all of it is right. Fast and wrong would be worth nothing.
+
+use bursar_core::commit::{Commit, FlowWrite, HoldWrite, SavedCommit, chain};
+use bursar_core::idempotency::KnownKey;
+use bursar_core::ids::CommitId;
+use bursar_core::ledger::Account;
+use bursar_core::numscript::Name;
+use bursar_core::rules::Rules;
+use bursar_core::verify::{Report, Verifier};
+use bursar_store::baseline::Rows;
+use bursar_store::{Query, StoreError};
+
+use super::measure::failed;
+use crate::failure::Failure;
+
+/// Commits and flows that are read back at once.
+const PAGE: u32 = 16;
+const FLOWS_PAGE: u32 = 10_000;
+
+/// A commit that was decided, with everything that raw and naive write of it.
+pub(super) struct Decided {
+    id: CommitId,
+    commit: SavedCommit,
+    accounts: Vec<(Name, Account)>,
+    holds: Vec<HoldWrite>,
+    flows: Vec<FlowWrite>,
+    states: Vec<String>,
+    keys: Vec<KnownKey>,
+    replies: Vec<String>,
+}
+
+impl Decided {
+    pub(super) fn rows(&self) -> Rows<'_> {
+        Rows {
+            id: self.id,
+            commit: &self.commit,
+            accounts: &self.accounts,
+            holds: &self.holds,
+            flows: &self.flows,
+            states: &self.states,
+            keys: &self.keys,
+            replies: &self.replies,
+        }
+    }
+
+    pub(super) fn into_commit(self) -> SavedCommit {
+        self.commit
+    }
+}
+
+/// The end of a chain of commits that were decided elsewhere.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    seq: u64,
+    hash: [u8; 32],
+}
+
+impl Head {
+    pub(super) fn link(&mut self, id: CommitId, commit: Commit) -> Decided {
+        let time = commit.time.unwrap_or_default();
+        self.seq = self.seq.saturating_add(1);
+        self.hash = chain(self.hash, time, commit.appended());
+        let Commit { transactions, events, audit, accounts, holds, flows, keys, .. } = commit;
+        let accounts = accounts.into_iter().map(|write| (write.address, write.after)).collect();
+        Decided {
+            id,
+            commit: SavedCommit {
+                seq: self.seq,
+                time,
+                hash: self.hash,
+                transactions,
+                events,
+                audit,
+            },
+            accounts,
+            holds,
+            states: flows.iter().map(|change| change.after.encode()).collect(),
+            flows,
+            replies: keys.iter().map(|known| known.reply.encode()).collect(),
+            keys,
+        }
+    }
+}
+
+/// Reads all books back and recomputes them.
+pub(super) async fn verify(books: &mut impl Query, rules: &Rules) -> Result<Report, Failure> {
+    let report = report(books, rules).await.map_err(|error| failed(&error))?;
+    match report.differences.first() {
+        Some(difference) => Err(Failure::new(format!(
+            "the books of the benchmark are wrong: {difference}. Its figures mean nothing; report this"
+        ))),
+        None => Ok(report),
+    }
+}
+
+async fn report(books: &mut impl Query, rules: &Rules) -> Result<Report, StoreError> {
+    let accounts = books.accounts().await?;
+    let mut verifier = Verifier::new(&rules.rulebook, &accounts);
+    let mut after = 0;
+    loop {
+        let page = books.history(after, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        for commit in &page {
+            verifier.add(commit);
+        }
+    }
+    let mut after = None;
+    loop {
+        let page = books.flows(after, FLOWS_PAGE).await?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.id);
+        for flow in &page {
+            verifier.add_flow(flow);
+        }
+    }
+    let (holds, due) = (books.holds().await?, books.due().await?);
+    let end = books.end().await?;
+    Ok(verifier.finish(&accounts, &holds, &due, &end))
+}
