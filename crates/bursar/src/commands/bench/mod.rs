@@ -5,11 +5,11 @@ mod core;
 mod http;
 mod ledger;
 mod measure;
+mod payouts;
+mod place;
 
 use std::time::{Duration, Instant};
 
-use bursar_core::rulebook::Rulebook;
-use bursar_core::rules::Rules;
 use clap::Subcommand;
 
 use crate::failure::Failure;
@@ -20,11 +20,11 @@ pub(crate) enum Command {
     Core(core::Arguments),
     /// Pay-ins through the whole turn into a durable store, beside the same rows without logic
     Ledger(ledger::Arguments),
+    /// Payouts from request to payment through the whole engine into a durable store, beside the same rows without logic
+    Payouts(payouts::Arguments),
     /// What asks over HTTP, in a process of its own
     #[command(hide = true)]
     HttpClient(http::ClientArguments),
-    /// temporary
-    Http { data: std::path::PathBuf, count: u32 },
 }
 
 impl Command {
@@ -32,24 +32,8 @@ impl Command {
         match self {
             Self::Core(arguments) => arguments.run(),
             Self::Ledger(arguments) => arguments.run(),
+            Self::Payouts(arguments) => arguments.run(),
             Self::HttpClient(arguments) => arguments.run(),
-            Self::Http { data, count } => {
-                let mut rules = Rules::from(Rulebook::bundled().unwrap());
-                let channel = bursar_core::channel::Channel {
-                    name: "wallet".into(),
-                    currencies: ["PKR".parse().unwrap()].into(),
-                    bank: "main".into(),
-                    submit_is_idempotent: false,
-                    not_found_is_final: false,
-                    visibility_window: jiff::SignedDuration::from_secs(60),
-                    failed_is_final: true,
-                    concurrency: 10_000,
-                    clocks: bursar_core::channel::Clocks::of("wallet"),
-                };
-                rules.channels.insert("wallet".into(), channel);
-                let f = http::run(&bursar_store::Location::Directory(data), &rules, count)?;
-                crate::terminal::say(&format!("{f:?}"))
-            }
         }
     }
 }

@@ -4,57 +4,42 @@
 mod payins;
 mod race;
 
-use std::path::{Path, PathBuf};
-
-use bursar_store::baseline::{MemoryBaseline, PostgresBaseline, SqliteBaseline};
-use clap::{Args, ValueEnum};
+use bursar_store::baseline::MemoryBaseline;
+use clap::Args;
 use tokio::runtime::Builder;
 
 use self::race::{Figures, Lanes};
-use super::measure::{Work, failed};
+use super::measure::Work;
+use super::place::{self, Directory, Kind, Place};
 use super::ratio;
 use crate::failure::Failure;
 use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Where the books are kept
-    #[arg(long, value_enum)]
-    store: Kind,
+    #[command(flatten)]
+    place: Place,
     /// How many events are decided and saved together
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     batch: u32,
     /// How many events there are in all
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     count: u32,
-    /// The PostgreSQL server; databases named `bursar_bench_…` are made on it and dropped, no other is touched
-    #[arg(long, value_name = "URL", required_if_eq("store", "postgres"))]
-    database_url: Option<String>,
-    /// Where the SQLite files are made and left [default: a temporary directory that is removed]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
-    Memory,
-    Sqlite,
-    Postgres,
-}
+/// Each variant has books of its own.
+const PURPOSES: [&str; 3] = ["engine", "raw", "naive"];
 
 impl Arguments {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let work = Work { count: self.count, batch: self.batch };
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let (name, figures) = match self.store {
-            Kind::Memory => ("memory", runtime.block_on(in_memory(work))?),
-            Kind::Sqlite => ("sqlite", runtime.block_on(in_sqlite(self.data, work))?),
-            Kind::Postgres => {
-                let url = self.database_url.as_deref().unwrap_or_default();
-                ("postgres", runtime.block_on(in_postgres(url, work))?)
-            }
+        let figures = match self.place.store {
+            Kind::Memory => runtime.block_on(in_memory(work))?,
+            Kind::Sqlite => runtime.block_on(in_sqlite(&self.place, work))?,
+            Kind::Postgres => runtime.block_on(in_postgres(self.place.url(), work))?,
         };
-        report(name, work, &figures)
+        report(self.place.store.name(), work, &figures)
     }
 }
 
@@ -67,54 +52,21 @@ async fn in_memory(work: Work) -> Result<Figures, Failure> {
     race::run(&mut lanes, work).await
 }
 
-async fn in_sqlite(data: Option<PathBuf>, work: Work) -> Result<Figures, Failure> {
-    let scratch = data.is_none();
-    let directory = data.unwrap_or_else(|| {
-        std::env::temp_dir().join(format!("bursar-bench-{}", std::process::id()))
-    });
-    let figures = in_directory(&directory, work).await;
-    if scratch {
-        drop(std::fs::remove_dir_all(&directory));
-    }
-    figures
-}
-
-async fn in_directory(directory: &Path, work: Work) -> Result<Figures, Failure> {
-    let create =
-        |name| SqliteBaseline::create(&directory.join(name)).map_err(|error| failed(&error));
-    let mut lanes =
-        Lanes { engine: create("engine")?, raw: create("raw")?, naive: create("naive")? };
-    race::run(&mut lanes, work).await
+async fn in_sqlite(place: &Place, work: Work) -> Result<Figures, Failure> {
+    let directory = Directory::new(place.data.as_deref());
+    let [engine, raw, naive] = directory.books(PURPOSES)?;
+    race::run(&mut Lanes { engine, raw, naive }, work).await
 }
 
 async fn in_postgres(url: &str, work: Work) -> Result<Figures, Failure> {
-    let mut made = Vec::new();
-    for purpose in ["engine", "raw", "naive"] {
-        match PostgresBaseline::create(url, purpose).await {
-            Ok(database) => made.push(database),
-            Err(error) => {
-                remove(made).await?;
-                return Err(failed(&error));
-            }
-        }
-    }
-    let Ok([engine, raw, naive]) = <[PostgresBaseline; 3]>::try_from(made) else {
-        return Err(Failure::new("three databases were asked for"));
-    };
+    let [engine, raw, naive] = place::databases(url, PURPOSES).await?;
     let mut lanes = Lanes { engine, raw, naive };
     let figures = race::run(&mut lanes, work).await;
     let Lanes { engine, raw, naive } = lanes;
-    let removed = remove(vec![engine, raw, naive]).await;
+    let removed = place::remove([engine, raw, naive]).await;
     let figures = figures?;
     removed?;
     Ok(figures)
-}
-
-async fn remove(databases: Vec<PostgresBaseline>) -> Result<(), Failure> {
-    for database in databases {
-        database.remove().await.map_err(|error| failed(&error))?;
-    }
-    Ok(())
 }
 
 fn report(store: &str, work: Work, figures: &Figures) -> Result<(), Failure> {

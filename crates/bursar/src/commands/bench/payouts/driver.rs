@@ -1,0 +1,166 @@
+//! The real engine, fed with requests. Its channel pays whatever it is given, and says so when ten more batches have come.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use bursar_core::commit::Commit;
+use bursar_core::effect::{Call, Effect};
+use bursar_core::idempotency::Key;
+use bursar_core::ids::{CommitId, Seed};
+use bursar_core::payout::{Event, NewPayout, Outcome};
+use bursar_core::request::{Batch, Body, Request};
+use bursar_core::rules::Rules;
+use bursar_engine::{Engine, Input, Limits, Output, Returned, Ticket};
+use bursar_store::{Store, turn};
+use jiff::Timestamp;
+
+use crate::commands::bench::measure::timed;
+use crate::failure::Failure;
+
+/// Batches that are in flight at the channel.
+const LAG: u32 = 10;
+
+/// Commits, each with its name.
+pub(super) type Commits = Vec<(CommitId, Commit)>;
+
+pub(super) struct Driver {
+    engine: Engine,
+    batch: usize,
+    in_flight: VecDeque<Effect>,
+    tickets: u64,
+    /// What was decided, if somebody wants to write it again.
+    pub(super) kept: Option<Commits>,
+}
+
+/// How many payouts are at the channel at once, at most.
+pub(super) const fn in_flight_max(batch: u32) -> u32 {
+    batch.saturating_mul(LAG.saturating_add(2))
+}
+
+impl Driver {
+    /// The seed makes its requests different from those of every other driver.
+    pub(super) fn new(rules: &Rules, batch: u32, seed: Seed) -> Self {
+        let size = usize::try_from(batch).unwrap_or(usize::MAX);
+        let limits = Limits {
+            inbox_max: size,
+            // As many that are asked for as come back.
+            batch_max: size.saturating_mul(2),
+            wake_max: batch,
+            ..Limits::default()
+        };
+        let engine = Engine::new(rules, limits, seed);
+        Self { engine, batch: size, in_flight: VecDeque::new(), tickets: 0, kept: None }
+    }
+
+    /// One turn that makes and sends these payouts, and settles as many that were sent before.
+    pub(super) async fn ask(
+        &mut self,
+        store: &mut impl Store,
+        rules: &Rules,
+        payouts: Vec<(Key, NewPayout)>,
+        time: &mut Duration,
+    ) -> Result<(), Failure> {
+        let started = Instant::now();
+        for (key, payout) in payouts {
+            self.tickets = self.tickets.saturating_add(1);
+            let (ticket, body) = (Ticket(self.tickets), Body::CreatePayout { key, payout });
+            let outputs = self.engine.enqueue(Input::Asked { ticket, body });
+            self.carry_out(outputs)?;
+        }
+        let lag = self.batch.saturating_mul(usize::try_from(LAG).unwrap_or(usize::MAX));
+        self.hear(self.in_flight.len().saturating_sub(lag))?;
+        *time = time.saturating_add(started.elapsed());
+        self.turn(store, rules, time).await
+    }
+
+    /// Whatever is in flight comes back.
+    pub(super) async fn finish(
+        &mut self,
+        store: &mut impl Store,
+        rules: &Rules,
+        time: &mut Duration,
+    ) -> Result<(), Failure> {
+        while !self.engine.is_idle() {
+            self.hear(self.batch)?;
+            self.turn(store, rules, time).await?;
+        }
+        Ok(())
+    }
+
+    /// The channel says that it has paid what it has had for longest.
+    fn hear(&mut self, count: usize) -> Result<(), Failure> {
+        for _ in 0..count.min(self.batch) {
+            let Some(effect) = self.in_flight.pop_front() else { break };
+            let event = paid(&effect)?;
+            self.engine.enqueue(Input::Returned(Returned { effect, event }));
+        }
+        Ok(())
+    }
+
+    async fn turn(
+        &mut self,
+        store: &mut impl Store,
+        rules: &Rules,
+        time: &mut Duration,
+    ) -> Result<(), Failure> {
+        let started = Instant::now();
+        let outputs = self.engine.poll(Timestamp::now(), Input::TimePassed);
+        *time = time.saturating_add(started.elapsed());
+        for output in outputs {
+            let Output::Turn(requests) = output else { continue };
+            let (id, commit) = decide(store, rules, &requests, time).await?;
+            if let Some(kept) = &mut self.kept {
+                kept.push((id, commit.clone()));
+            }
+            let started = Instant::now();
+            let outputs = self.engine.enqueue(Input::Saved(Box::new(commit)));
+            self.carry_out(outputs)?;
+            *time = time.saturating_add(started.elapsed());
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, outputs: Vec<Output>) -> Result<(), Failure> {
+        for output in outputs {
+            match output {
+                Output::Do(effect) => self.in_flight.push_back(effect),
+                Output::Answer(_, Ok(Ok(_))) => {}
+                Output::Answer(_, Ok(Err(rejection))) => return Err(refused(&rejection)),
+                Output::Answer(_, Err(unanswered)) => return Err(refused(&unanswered)),
+                Output::Turn(_) => return Err(refused(&"a turn came out of turn")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The real turn: from requests to rows on disk.
+pub(super) async fn decide(
+    store: &mut impl Store,
+    rules: &Rules,
+    requests: &[Request],
+    time: &mut Duration,
+) -> Result<(CommitId, Commit), Failure> {
+    let started = Instant::now();
+    let batch = Batch::new(rules, requests);
+    *time = time.saturating_add(started.elapsed());
+    let commit = timed(time, turn(store, &batch)).await?;
+    if let Some(rejection) = commit.answers.iter().find_map(|answer| answer.as_ref().err()) {
+        return Err(refused(rejection));
+    }
+    let id = batch.commit_id(0).ok_or_else(|| refused(&"a batch has no requests"))?;
+    Ok((id, commit))
+}
+
+/// The channel has paid.
+pub(super) fn paid(effect: &Effect) -> Result<Event, Failure> {
+    let Effect { attempt, call: Call::Submit { r#try, .. }, .. } = *effect else {
+        return Err(refused(&"the channel is asked about a payout that it has paid"));
+    };
+    let provider_reference = Some(format!("P-{}", effect.reference));
+    Ok(Event::Submitted { attempt, r#try, outcome: Outcome::Paid { provider_reference } })
+}
+
+fn refused(reason: &impl std::fmt::Display) -> Failure {
+    Failure::new(format!("a payout of the benchmark was refused: {reason}"))
+}

@@ -1,0 +1,183 @@
+//! Payouts in a store: made under a key, sent, paid and told, through the real engine; beside the same rows without logic
+//! (raw) and a transaction per request with a statement per row (naive). All of it is as durable as real books.
+
+mod driver;
+mod naive;
+mod race;
+mod requests;
+mod writers;
+
+use bursar_core::rules::Rules;
+use bursar_store::Postgres;
+use bursar_store::baseline::{MemoryBaseline, PostgresBaseline};
+use clap::Args;
+use tokio::runtime::{Builder, Runtime};
+
+use self::race::{Figures, Lanes};
+use self::writers::Writers;
+use super::measure::{Lane, Work, failed};
+use super::place::{self, Directory, Kind, Place};
+use super::ratio;
+use crate::failure::Failure;
+use crate::terminal;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// How many payouts are made in one turn; as many are settled in it
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    batch: u32,
+    /// How many payouts there are in all
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    count: u32,
+}
+
+/// Connections that write at once, where a store has them.
+const WRITERS: usize = 4;
+
+/// What must be reached, in hundredths: of raw, of naive, and by the hot merchant of the others.
+const OF_RAW: u128 = 60;
+const OF_RAW_BY_SEVERAL: u128 = 110;
+const OF_UNIFORM: u128 = 90;
+
+impl Arguments {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let work = Work { count: self.count, batch: self.batch };
+        let rules = requests::rules(driver::in_flight_max(work.batch))?;
+        let runtime = runtime()?;
+        let store = self.place.store;
+        let figures = match store {
+            Kind::Memory => in_memory(&runtime, &rules, work)?,
+            Kind::Sqlite => in_sqlite(&runtime, &rules, &self.place, work)?,
+            Kind::Postgres => in_postgres(&runtime, &rules, self.place.url(), work)?,
+        };
+        report(store, work, &figures)
+    }
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
+}
+
+fn in_memory(runtime: &Runtime, rules: &Rules, work: Work) -> Result<Figures, Failure> {
+    let [uniform, hot, raw, naive] = <[MemoryBaseline; 4]>::default();
+    let mut lanes = Lanes { uniform, hot, raw, naive, several: None };
+    race::run(runtime, rules, &mut lanes, work)
+}
+
+fn in_sqlite(
+    runtime: &Runtime,
+    rules: &Rules,
+    place: &Place,
+    work: Work,
+) -> Result<Figures, Failure> {
+    let directory = Directory::new(place.data.as_deref());
+    let [uniform, hot, raw, naive] = directory.books(["engine", "hot", "raw", "naive"])?;
+    let mut lanes = Lanes { uniform, hot, raw, naive, several: None };
+    race::run(runtime, rules, &mut lanes, work)
+}
+
+fn in_postgres(
+    runtime: &Runtime,
+    rules: &Rules,
+    url: &str,
+    work: Work,
+) -> Result<Figures, Failure> {
+    let purposes = ["engine", "hot", "raw", "naive", "four"];
+    let [uniform, hot, raw, naive, four] = runtime.block_on(place::databases(url, purposes))?;
+    let mut lanes = Lanes { uniform, hot, raw, naive, several: None };
+    let figures = match connect(&four) {
+        Ok(stores) => {
+            // Smaller turns: whoever waits for the head waits for less.
+            let batch = work.batch.div_ceil(2);
+            lanes.several = Some((four, Writers::new(stores, rules, batch)));
+            race::run(runtime, rules, &mut lanes, work)
+        }
+        Err(failure) => {
+            runtime.block_on(place::remove([four]))?;
+            Err(failure)
+        }
+    };
+    let Lanes { uniform, hot, raw, naive, several } = lanes;
+    let databases = [uniform, hot, raw, naive].into_iter().chain(several.map(|(books, _)| books));
+    let removed = runtime.block_on(place::remove(databases));
+    let figures = figures?;
+    removed?;
+    Ok(figures)
+}
+
+/// Connections to the same books, each in a runtime of its own.
+fn connect(books: &PostgresBaseline) -> Result<Vec<(Runtime, Postgres)>, Failure> {
+    (0..WRITERS)
+        .map(|_| {
+            let runtime = runtime()?;
+            let store = runtime.block_on(books.another()).map_err(|error| failed(&error))?;
+            Ok((runtime, store))
+        })
+        .collect()
+}
+
+fn report(store: Kind, work: Work, figures: &Figures) -> Result<(), Failure> {
+    let Figures { uniform, hot, several, raw, naive } = figures;
+    let mut lanes = vec![("engine: one writer, 1,000 merchants", uniform)];
+    lanes.push(("engine: one writer, one hot merchant", hot));
+    lanes.extend(several.iter().map(|lane| ("engine: four writers, 1,000 merchants", lane)));
+    lanes.push(("raw: the same rows in bulk, no logic", raw));
+    lanes.push(("naive: a transaction per request, a statement per row", naive));
+    let row = |(name, lane): (&str, &Lane)| {
+        vec![
+            name.to_owned(),
+            lane.rate().to_string(),
+            ratio(lane.rate(), raw.rate()),
+            ratio(lane.rate(), naive.rate()),
+            lane.each(lane.written),
+            lane.each(lane.stored),
+        ]
+    };
+    let Work { count, batch } = work;
+    let title = format!("{count} payouts, {batch} at a time, {}", store.name());
+    let header = [&title, "per second", "× raw", "× naive", "bytes written", "bytes stored"];
+    let done: Vec<String> = lanes.iter().map(|(_, lane)| lane.done.to_string()).collect();
+    let rows = lanes.into_iter().map(row).collect();
+    terminal::say(&terminal::table(&header, 1, rows).to_string())?;
+    terminal::say(&format!(
+        "the books of all are right: {} payouts, every balance, hold and event and the chain of hashes",
+        done.join(" + ")
+    ))?;
+    for floor in floors(store, figures) {
+        terminal::say(&floor)?;
+    }
+    terminal::say(&format!(
+        "name=payouts value={} unit=payouts/s limit={} ratio={}",
+        uniform.rate(),
+        raw.rate(),
+        ratio(uniform.rate(), raw.rate())
+    ))
+}
+
+/// What must be reached, and whether it was.
+fn floors(store: Kind, figures: &Figures) -> Vec<String> {
+    let Figures { uniform, hot, several, raw, naive } = figures;
+    let line = |what: &str, value: u128, base: u128, floor: u128| {
+        let is_reached = value.saturating_mul(100) >= base.saturating_mul(floor);
+        let verdict = if is_reached { "reached" } else { "missed" };
+        format!("{what}: {}, floor {} {verdict}", ratio(value, base), ratio(floor, 100))
+    };
+    let of_naive = match store {
+        Kind::Memory => return Vec::new(),
+        Kind::Sqlite => 500,
+        Kind::Postgres => 3_000,
+    };
+    let mut lines = vec![
+        line("one writer × raw", uniform.rate(), raw.rate(), OF_RAW),
+        line("one writer × naive", uniform.rate(), naive.rate(), of_naive),
+        line("hot merchant × uniform", hot.rate(), uniform.rate(), OF_UNIFORM),
+    ];
+    lines.extend(
+        several.iter().map(|several| {
+            line("four writers × raw", several.rate(), raw.rate(), OF_RAW_BY_SEVERAL)
+        }),
+    );
+    lines
+}
