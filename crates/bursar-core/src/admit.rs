@@ -199,7 +199,7 @@ impl<'r> Reserve<'r> {
         let terms = reservation.terms()?;
         let id = ReservationId::new(admission.now, &admission.seed, 0);
         let rule = rules.rulebook.rule(Booking::Reserve.rule())?;
-        let bound = rule.bind(&id.to_string(), &terms.funds.variables(rule), None)?;
+        let bound = rule.bind(&id.to_string(), &terms.funds, None)?;
         Ok(Self { key: key.clone(), id, terms, bound })
     }
 }
@@ -216,7 +216,7 @@ impl<'r> CreatePayout<'r> {
         let id = PayoutId::new(admission.now, &admission.seed, 0);
         let terms = payout.terms(rules).and_then(|terms| {
             let rule = rules.rulebook.rule(Booking::Reserve.rule())?;
-            let bound = rule.bind(&id.to_string(), &terms.funds.variables(rule), None)?;
+            let bound = rule.bind(&id.to_string(), &terms.funds, None)?;
             Ok((terms, bound))
         });
         Ok(Self { key: key.clone(), id, request_hash, terms })
@@ -230,7 +230,7 @@ impl<'r> TakePayIn<'r> {
         let terms = payin.terms(rules)?;
         let id = PayInId::new(admission.now, &admission.seed, 0);
         let rule = rules.rulebook.rule(payin::BOOKING)?;
-        let bound = rule.bind(&id.to_string(), &terms.funds.variables(rule), None)?;
+        let bound = rule.bind(&id.to_string(), &terms.funds, None)?;
         Ok(Self { id, payin: payin.clone(), terms, bound })
     }
 }

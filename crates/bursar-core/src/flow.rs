@@ -64,8 +64,21 @@ impl Flow {
             // A pay-in waits for nothing: whoever has news speaks.
             FlowState::PayIn(_) => None,
         }?;
-        let at = self.parked.map_or(due.at, |parked| parked.until.max(due.at));
-        Some(Due { at, ..due })
+        Some(Due { at: self.not_before(due.at), ..due })
+    }
+
+    /// When it is due, in whichever lane.
+    pub(crate) fn due_at(&self) -> Option<Timestamp> {
+        let at = match &self.state {
+            FlowState::Reservation(reservation) => reservation.due()?.at,
+            FlowState::Payout(payout) => payout.state.due()?,
+            FlowState::PayIn(_) => return None,
+        };
+        Some(self.not_before(at))
+    }
+
+    fn not_before(&self, at: Timestamp) -> Timestamp {
+        self.parked.map_or(at, |parked| parked.until.max(at))
     }
 
     /// Set aside: a minute, then twice as long every time, at most a day. Those behind it are not kept waiting.

@@ -1,13 +1,11 @@
 //! A merchant's money that a flow puts aside: how much, for whom, and what the ledger's rules need to book it.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use crate::money::{Currency, Money};
+use crate::money::{Currency, Money, MoneyError};
 use crate::numscript::Name;
 use crate::rejection::Rejection;
-use crate::rulebook::{RequestHash, Rule};
+use crate::rulebook::{RequestHash, Values};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Stored", try_from = "Stored")]
@@ -21,20 +19,6 @@ pub struct Funds {
 }
 
 impl Funds {
-    /// The variables that a rule asks for.
-    pub(crate) fn variables(&self, rule: &Rule) -> BTreeMap<String, String> {
-        let value = |name: &String| match name.as_str() {
-            "merchantId" => Some(self.merchant.clone()),
-            "bankId" => Some(self.bank.clone()),
-            "currency" => Some(self.amount.currency().to_string()),
-            "amount" | "gross" => Some(self.amount.to_string()),
-            "fee" => Some(self.fee.to_string()),
-            "vat" => Some(self.vat.to_string()),
-            _ => None,
-        };
-        rule.variables().iter().filter_map(|name| Some((name.clone(), value(name)?))).collect()
-    }
-
     pub(crate) fn add_to(&self, hash: &mut RequestHash) {
         hash.add("merchant", &self.merchant);
         hash.add("bank", &self.bank);
@@ -42,6 +26,37 @@ impl Funds {
         for (name, money) in [("amount", self.amount), ("fee", self.fee), ("vat", self.vat)] {
             hash.add(name, &money.minor().to_string());
         }
+    }
+}
+
+/// What the rules of the ledger ask for. Nothing is written as text and read again.
+impl Values for Funds {
+    fn text(&self, name: &str) -> Option<&str> {
+        match name {
+            "merchantId" => Some(&self.merchant),
+            "bankId" => Some(&self.bank),
+            "currency" => Some(self.amount.code()),
+            _ => None,
+        }
+    }
+
+    fn money(&self, name: &str, currency: Currency) -> Option<Result<Money, MoneyError>> {
+        let money = match name {
+            "amount" | "gross" => self.amount,
+            "fee" => self.fee,
+            "vat" => self.vat,
+            _ => return None,
+        };
+        (money.currency() == currency).then_some(Ok(money))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        matches!(name, "merchantId" | "bankId" | "currency" | "amount" | "gross" | "fee" | "vat")
+    }
+
+    /// Some rules ask for less; that is no mistake of anybody.
+    fn unknown(&self, _known: &[String]) -> Option<&str> {
+        None
     }
 }
 

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::admit::Admitted;
 use crate::apply::epoch_name;
+use crate::chart::{GlAccount, GlCode};
 use crate::flow::FlowState;
 use crate::funds::Funds;
 use crate::idempotency::{Key, KeyDigest};
@@ -14,6 +15,7 @@ use crate::journal::WORLD;
 use crate::ledger::{AccountKey, HoldKey, REVERT, Transaction};
 use crate::numscript::Name;
 use crate::payin;
+use crate::payout::Payout;
 use crate::records::ReadSet;
 use crate::registry::RecordKey;
 use crate::request::{Batch, Wake};
@@ -59,6 +61,10 @@ impl ReadPlan {
             self.add_hold(HoldKey { code, reference: reference.clone() });
         }
         self.references.insert((Name::clone(bound.rule().event()), reference));
+        self.add_accounts(bound);
+    }
+
+    fn add_accounts(&mut self, bound: &Bound<'_>) {
         let accounts = bound.accounts().iter();
         self.accounts
             .extend(accounts.map(|account| (Name::clone(&account.address), account.currency)));
@@ -84,20 +90,32 @@ impl ReadPlan {
         }
     }
 
-    /// The same for a payout. A correction opens its hold once more.
-    fn add_payout(&mut self, rulebook: &Rulebook, name: &str, funds: &Funds, epoch: u32) {
+    /// What a payout may book as long as it is not over. Its hold says whether it was settled or released before, and
+    /// nothing else books under its name, so there is no reference to be known.
+    fn add_live_payout(&mut self, bookings: &PayoutBookings<'_>, name: &str, funds: &Funds) {
+        let holds = bookings.hold.map(|code| HoldKey { code, reference: name.to_owned() });
+        self.holds.extend(holds);
+        self.accounts.extend(bookings.accounts(funds));
+    }
+
+    /// The same for a payout that is over. A correction opens its hold once more.
+    fn add_payout(&mut self, rulebook: &Rulebook, name: &str, payout: &Payout) {
+        let epoch = payout.hold_epoch;
         for epoch in [epoch, epoch.saturating_add(1)] {
             let name = epoch_name(name, epoch);
-            for rule in ["PAYOUT_SETTLE", "PAYOUT_RELEASE", "PAYOUT_RETURN"] {
-                self.add_booking(rulebook, rule, &name, funds);
+            for rule in PAYOUT_BOOKINGS {
+                self.add_booking(rulebook, rule, &name, &payout.terms.funds);
             }
         }
+        self.transactions.extend(payout.released_by);
+        let revert = |id: TransactionId| (Name::from(REVERT), id.to_string());
+        self.references.extend(payout.released_by.map(revert));
     }
 
     fn add_booking(&mut self, rulebook: &Rulebook, rule: &str, name: &str, funds: &Funds) {
         let rule = rulebook.rule(rule);
         // What cannot be bound is refused when it is booked; it needs no records for that.
-        if let Ok(bound) = rule.and_then(|rule| rule.bind(name, &funds.variables(rule), None)) {
+        if let Ok(bound) = rule.and_then(|rule| rule.bind(name, funds, None)) {
             self.add_bound(&bound);
         }
     }
@@ -109,9 +127,44 @@ impl ReadPlan {
     }
 }
 
+/// Everything that may be booked for a payout once its money is on hold.
+const PAYOUT_BOOKINGS: [&str; 3] = ["PAYOUT_SETTLE", "PAYOUT_RELEASE", "PAYOUT_RETURN"];
+
+/// Where payouts are booked: the same lines of the chart for all of them.
+struct PayoutBookings<'r> {
+    lines: Vec<&'r GlAccount>,
+    hold: Option<GlCode>,
+}
+
+impl<'r> PayoutBookings<'r> {
+    fn new(rulebook: &'r Rulebook) -> Self {
+        let rules = || PAYOUT_BOOKINGS.into_iter().filter_map(|rule| rulebook.rule(rule).ok());
+        let mut lines: Vec<&GlAccount> = rules().flat_map(Rule::accounts).collect();
+        lines.sort_by_key(|line| line.code);
+        lines.dedup_by_key(|line| line.code);
+        Self { lines, hold: rules().find_map(Rule::hold).map(|(_, code)| code) }
+    }
+
+    fn accounts(&self, funds: &Funds) -> impl Iterator<Item = AccountKey> {
+        let currency = funds.amount.currency();
+        self.lines.iter().filter_map(move |line| {
+            let pattern = line.pattern.as_ref()?;
+            let value = |placeholder: &str| match placeholder {
+                "merchantId" => funds.merchant.as_str(),
+                "bankId" => funds.bank.as_str(),
+                "currency" => currency.code(),
+                // What nobody can fill is refused when it is booked; it needs no records for that.
+                _ => "",
+            };
+            Some((pattern.fill(value), currency))
+        })
+    }
+}
+
 /// The first round: everything that the requests themselves name.
 pub fn plan(batch: &Batch<'_>) -> ReadPlan {
     let mut plan = ReadPlan::default();
+    let bookings = PayoutBookings::new(&batch.rules().rulebook);
     for request in batch.requests() {
         match request {
             Admitted::Post(post, _) => plan.add_bound(&post.bound),
@@ -132,12 +185,13 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
                 plan.flows.insert(FlowId::from(decide.decision.id));
             }
             Admitted::CreatePayout(create, _) => {
+                // Its id is new, unless the key is known: nothing can be on hold or booked under it yet.
                 plan.keys.insert(create.key.digest());
                 if let Ok((terms, bound)) = &create.terms {
-                    plan.add_bound(bound);
+                    plan.add_accounts(bound);
                     plan.registry.insert(RecordKey::merchant(&terms.funds.merchant));
-                    let name = create.id.to_string();
-                    plan.add_payout(&batch.rules().rulebook, &name, &terms.funds, 1);
+                    // A later request of the same batch may book for it.
+                    plan.accounts.extend(bookings.accounts(&terms.funds));
                 }
             }
             Admitted::CancelPayout(cancel, _) => {
@@ -203,17 +257,18 @@ pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> Read
             plan.add_hold(HoldKey { code, reference: transaction.reference.clone() });
         }
     }
+    let bookings = PayoutBookings::new(&batch.rules().rulebook);
     for flow in &first.flows {
         let (rulebook, name) = (&batch.rules().rulebook, flow.name());
         match &flow.state {
             FlowState::Reservation(reservation) => {
                 plan.add_reservation(rulebook, &name, &reservation.terms.funds);
             }
+            FlowState::Payout(payout) if payout.state.is_final() => {
+                plan.add_payout(rulebook, &name, payout);
+            }
             FlowState::Payout(payout) => {
-                plan.add_payout(rulebook, &name, &payout.terms.funds, payout.hold_epoch);
-                plan.transactions.extend(payout.released_by);
-                let revert = |id: TransactionId| (Name::from(REVERT), id.to_string());
-                plan.references.extend(payout.released_by.map(revert));
+                plan.add_live_payout(&bookings, &name, &payout.terms.funds);
             }
             FlowState::PayIn(payin) => {
                 plan.add_booking(rulebook, payin::BOOKING, &name, &payin.terms.funds);

@@ -63,7 +63,8 @@ struct Draft<'r> {
     /// Flows by what they are known by outside; made when somebody asks.
     known_as: Option<BTreeMap<(String, String), FlowId>>,
     keys: BTreeMap<KeyDigest, KnownKey>,
-    new_keys: Vec<KnownKey>,
+    /// Those that were not known when the records were read.
+    new_keys: Vec<KeyDigest>,
     events: Vec<FeedEvent>,
     audit: Vec<AuditEntry>,
     effects: Vec<Effect>,
@@ -101,7 +102,7 @@ impl<'r> Draft<'r> {
 
     fn into_commit(self, answers: Vec<Answer>) -> Commit {
         let control = self.control_write();
-        let Self { ledger, mut flows, flows_before, new_keys, events, audit, effects, .. } = self;
+        let Self { ledger, mut flows, flows_before, mut keys, events, audit, effects, .. } = self;
         let mut records = self.records;
         let records = self
             .records_before
@@ -112,7 +113,7 @@ impl<'r> Draft<'r> {
             .into_iter()
             .filter_map(|(id, before)| Some(FlowWrite { before, after: flows.remove(&id)? }))
             .collect();
-        let keys = new_keys;
+        let keys = self.new_keys.iter().filter_map(|digest| keys.remove(digest)).collect();
         let rest = ledger.into_commit(answers);
         Commit { flows, keys, events, audit, control, records, effects, ..rest }
     }
@@ -189,22 +190,28 @@ impl<'r> Draft<'r> {
     }
 
     /// Remembers the reply with the commit that it belongs to.
-    fn answer(&mut self, key: &Key, request_hash: [u8; 32], flow: &Flow) -> Reply {
-        let reply = FlowReply::new(flow);
-        let known =
-            KnownKey { key: key.clone(), request_hash, flow: flow.id, reply: reply.clone() };
-        self.keys.insert(key.digest(), known.clone());
-        self.new_keys.push(known);
+    fn answer(
+        &mut self,
+        key: &Key,
+        request_hash: [u8; 32],
+        flow: FlowId,
+        reply: FlowReply,
+    ) -> Reply {
+        let digest = key.digest();
+        let known = KnownKey { key: key.clone(), request_hash, flow, reply: reply.clone() };
+        self.keys.insert(digest, known);
+        self.new_keys.push(digest);
         Reply::Flow { reply: Box::new(reply), is_replay: false }
     }
 
-    /// Tells the merchant about a flow that has changed, and puts it where later requests find it.
-    fn keep(&mut self, flow: Flow, admission: &Admission) {
-        self.tell(&flow, admission);
-        self.put(flow, admission);
+    /// The same about a flow as it is now.
+    fn answer_about(&mut self, key: &Key, request_hash: [u8; 32], id: FlowId) -> Answer {
+        let reply = self.flows.get(&id).map(FlowReply::new);
+        let reply = reply.ok_or_else(|| Rejection::UnknownFlow { id: id.to_string() })?;
+        Ok(self.answer(key, request_hash, id, reply))
     }
 
-    /// Puts a flow where later requests find it.
+    /// Puts a flow that has changed where later requests find it.
     fn put(&mut self, flow: Flow, admission: &Admission) {
         let id = flow.id;
         self.ledger.touch(admission.now);
@@ -224,9 +231,11 @@ impl<'r> Draft<'r> {
         flows.get(id)
     }
 
-    fn tell(&mut self, flow: &Flow, admission: &Admission) {
+    /// Tells the merchant about a flow that has changed; returns it as it was told.
+    fn tell(&mut self, flow: &Flow, admission: &Admission) -> FlowReply {
         let resource = flow.name();
         let seed = admission.seed.child([&resource, &flow.sequence.to_string()]);
+        let reply = FlowReply::new(flow);
         self.events.push(FeedEvent {
             id: EventId::new(admission.now, &seed, 0),
             kind: flow.state.event().to_owned(),
@@ -234,8 +243,9 @@ impl<'r> Draft<'r> {
             merchant: flow.merchant.clone(),
             sequence: flow.sequence,
             time: admission.now,
-            data: FlowReply::new(flow).encode(),
+            data: reply.encode(),
         });
+        reply
     }
 
     /// Gives every flow of the lane whose time has come the event that says so.
@@ -243,17 +253,18 @@ impl<'r> Draft<'r> {
         let limit = usize::try_from(wake.limit).unwrap_or(usize::MAX);
         let mut woken = Woken::default();
         for id in self.due(&wake.lane, admission.now, limit) {
-            let Some(flow) = self.flows.get(&id).cloned() else { continue };
+            let Some(flow) = self.flows.get(&id) else { continue };
             let name = flow.name();
             let advanced = match &flow.state {
                 FlowState::Reservation(_) => {
+                    let flow = flow.clone();
                     self.advance_reservation(flow, crate::reservation::Event::Due, admission)
                 }
                 FlowState::Payout(_) => {
-                    self.advance_payout(flow, &crate::payout::Event::Due, admission)
+                    self.advance_payout(id, &crate::payout::Event::Due, admission)
                 }
                 // It waits for nothing.
-                FlowState::PayIn(_) => Ok(flow),
+                FlowState::PayIn(_) => Ok(()),
             };
             match advanced {
                 Ok(_) => woken.flows.push(name),
@@ -300,8 +311,9 @@ impl<'r> Draft<'r> {
         let mut due: Vec<(Timestamp, FlowId)> = self
             .flows
             .values()
-            .filter_map(|flow| Some((flow.due().filter(|due| due.lane == lane)?.at, flow.id)))
-            .filter(|(at, _)| *at <= now)
+            .filter_map(|flow| Some((flow.due_at().filter(|at| *at <= now)?, flow)))
+            .filter(|(_, flow)| flow.due().is_some_and(|due| due.lane == lane))
+            .map(|(at, flow)| (at, flow.id))
             .collect();
         due.sort_unstable();
         due.into_iter().map(|(_, id)| id).take(limit).collect()

@@ -34,15 +34,13 @@ impl Draft<'_> {
         if let Some(actor) = new.actor.as_ref().filter(|_| !is_replay) {
             self.note((actor, "payin.record"), &flow.name(), &terms.reference, admission);
         }
+        let reply = FlowReply::new(&flow);
         if let Some(key) = &new.key {
             // Said again under a new key: the key is worth a commit of its own.
             self.ledger.touch(admission.now);
-            let Reply::Flow { reply, .. } = self.answer(key, request_hash, &flow) else {
-                return Err(Rejection::UnknownFlow { id: flow.name() });
-            };
-            return Ok(Reply::Flow { reply, is_replay });
+            self.answer(key, request_hash, flow.id, reply.clone());
         }
-        Ok(Reply::Flow { reply: Box::new(FlowReply::new(&flow)), is_replay })
+        Ok(Reply::Flow { reply: Box::new(reply), is_replay })
     }
 
     /// Money that a provider has is the merchant's, closed or not; people record nothing new for one that is closed.
@@ -81,7 +79,8 @@ impl Draft<'_> {
             state: FlowState::PayIn(Box::new(payin)),
             parked: None,
         };
-        self.keep(flow.clone(), admission);
+        self.tell(&flow, admission);
+        self.put(flow.clone(), admission);
         Ok(flow)
     }
 
@@ -111,8 +110,7 @@ impl Draft<'_> {
         if is_booked {
             // At the price that was quoted with the first word.
             let rule = self.rules.rulebook.rule(BOOKING)?;
-            let variables = payin.terms.funds.variables(rule);
-            let bound = rule.bind(&flow.name(), &variables, None)?;
+            let bound = rule.bind(&flow.name(), &payin.terms.funds, None)?;
             self.ledger.post_bound(&bound, admission)?;
         }
         let flow = Flow {
@@ -122,7 +120,8 @@ impl Draft<'_> {
             state: FlowState::PayIn(Box::new(PayIn { state, ..payin })),
             ..flow
         };
-        self.keep(flow.clone(), admission);
+        self.tell(&flow, admission);
+        self.put(flow.clone(), admission);
         Ok((flow, false))
     }
 }

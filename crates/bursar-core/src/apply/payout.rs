@@ -50,16 +50,17 @@ impl Draft<'_> {
             state: FlowState::Payout(Box::new(payout)),
             parked: None,
         };
-        self.keep(flow.clone(), admission);
-        Ok(self.answer(key, *request_hash, &flow))
+        let (id, reply) = (flow.id, self.tell(&flow, admission));
+        self.put(flow, admission);
+        Ok(self.answer(key, *request_hash, id, reply))
     }
 
     /// Something was said about an attempt, by whoever ran an effect or by the channel itself.
     pub(super) fn report(&mut self, report: &Report, admission: &Admission) -> Answer {
-        let Some(flow) = self.flows.get(&report.flow).cloned() else {
+        self.advance_payout(report.flow, &report.event, admission)?;
+        let Some(flow) = self.flows.get(&report.flow) else {
             return Err(Rejection::UnknownFlow { id: report.flow.to_string() });
         };
-        let flow = self.advance_payout(flow, &report.event, admission)?;
         Ok(Reply::Noted { name: flow.name(), status: flow.state.status() })
     }
 
@@ -88,10 +89,10 @@ impl Draft<'_> {
         if let Some(replay) = self.replay(key, request_hash) {
             return replay;
         }
-        let flow = self.payout_at(*id, *expected_version)?;
-        let flow = self.advance_payout(flow, &Event::CancelAsked, admission)?;
-        self.note((actor, "payout.cancel"), &flow.name(), "", admission);
-        Ok(self.answer(key, request_hash, &flow))
+        let flow = self.payout_at(*id, *expected_version)?.id;
+        self.advance_payout(flow, &Event::CancelAsked, admission)?;
+        self.note((actor, "payout.cancel"), &id.to_string(), "", admission);
+        self.answer_about(key, request_hash, flow)
     }
 
     pub(super) fn resolve(&mut self, resolve: &Resolve, admission: &Admission) -> Answer {
@@ -109,15 +110,18 @@ impl Draft<'_> {
             evidence: resolution.evidence.clone(),
             needs_two: amount.is_some_and(|amount| self.rules.needs_two_people(amount)),
         };
-        let flow = self.advance_payout(flow, &Event::Decided(decision), admission)?;
-        let is_proposal = flow.state.payout().is_some_and(|payout| payout.proposal.is_some());
+        let flow = flow.id;
+        self.advance_payout(flow, &Event::Decided(decision), admission)?;
+        let decided = self.flows.get(&flow).and_then(|flow| flow.state.payout());
+        let is_proposal = decided.is_some_and(|payout| payout.proposal.is_some());
         let action = if is_proposal { "payout.propose" } else { resolution.action() };
-        self.note((&resolution.actor, action), &flow.name(), &resolution.evidence, admission);
-        Ok(self.answer(key, request_hash, &flow))
+        let name = resolution.id.to_string();
+        self.note((&resolution.actor, action), &name, &resolution.evidence, admission);
+        self.answer_about(key, request_hash, flow)
     }
 
-    fn payout_at(&self, id: PayoutId, expected: Option<u64>) -> Result<Flow, Rejection> {
-        let flow = self.flows.get(&FlowId::from(id)).cloned();
+    fn payout_at(&self, id: PayoutId, expected: Option<u64>) -> Result<&Flow, Rejection> {
+        let flow = self.flows.get(&FlowId::from(id));
         let flow = flow.filter(|flow| flow.state.payout().is_some());
         let Some(flow) = flow else {
             return Err(Rejection::UnknownFlow { id: id.to_string() });
@@ -134,10 +138,29 @@ impl Draft<'_> {
     /// One step: booked, kept, told if its status changed, with what must be done afterwards.
     pub(super) fn advance_payout(
         &mut self,
-        flow: Flow,
+        id: FlowId,
         event: &Event,
         admission: &Admission,
-    ) -> Result<Flow, Rejection> {
+    ) -> Result<(), Rejection> {
+        // Out of the records while it is stepped; nobody looks meanwhile.
+        let Some(flow) = self.flows.remove(&id) else {
+            return Err(Rejection::UnknownFlow { id: id.to_string() });
+        };
+        let stepped = self.step_payout(&flow, event, admission);
+        self.flows.insert(id, flow);
+        if let Some(flow) = stepped? {
+            self.put(flow, admission);
+        }
+        Ok(())
+    }
+
+    /// The flow after a step; none if nothing has changed.
+    fn step_payout(
+        &mut self,
+        flow: &Flow,
+        event: &Event,
+        admission: &Admission,
+    ) -> Result<Option<Flow>, Rejection> {
         let Some(payout) = flow.state.payout() else {
             return Err(Rejection::UnknownFlow { id: flow.name() });
         };
@@ -152,17 +175,14 @@ impl Draft<'_> {
         let context = Context { now, seed, name: &name, channel, is_frozen };
         let next = step(payout, event, &context)?;
         if next.payout == *payout {
-            return Ok(flow);
+            return Ok(None);
         }
-        let mut payout = next.payout;
+        let (before, mut payout) = (payout, next.payout);
         self.book_all(&name, &mut payout, &next.bookings, admission)?;
-        let is_told = payout.state.status() != flow.state.status()
-            || flow.state.payout().is_some_and(|before| before.case != payout.case);
+        let is_told = payout.state.status() != before.state.status() || before.case != payout.case;
         // What people look at. The hour of the next question, or what one of two has proposed, is none of it.
-        let is_new_version = is_told
-            || flow.state.payout().is_some_and(|before| {
-                before.attempts != payout.attempts || before.reason() != payout.reason()
-            });
+        let is_new_version =
+            is_told || before.attempts != payout.attempts || before.reason() != payout.reason();
         if is_new_version && !matches!(event, Event::Decided(_)) {
             // Whoever decided had not seen this.
             payout.proposal = None;
@@ -173,17 +193,17 @@ impl Draft<'_> {
             updated_at: if is_new_version { admission.now } else { flow.updated_at },
             state: FlowState::Payout(Box::new(payout)),
             parked: None,
-            ..flow
+            merchant: flow.merchant.clone(),
+            id: flow.id,
+            created_at: flow.created_at,
         };
         if let (Some(effect), Some(payout)) = (next.effect, flow.state.payout()) {
             self.effects.push(Effect::new(&flow, payout, effect));
         }
         if is_told {
-            self.keep(flow.clone(), admission);
-        } else {
-            self.put(flow.clone(), admission);
+            self.tell(&flow, admission);
         }
-        Ok(flow)
+        Ok(Some(flow))
     }
 
     /// All bookings of a step, or none.
@@ -225,8 +245,8 @@ impl Draft<'_> {
             return Ok(());
         };
         let rule = self.rules.rulebook.rule(rule)?;
-        let variables = payout.terms.funds.variables(rule);
-        let bound = rule.bind(&epoch_name(name, payout.hold_epoch), &variables, None)?;
+        let reference = epoch_name(name, payout.hold_epoch);
+        let bound = rule.bind(&reference, &payout.terms.funds, None)?;
         let posted = self.ledger.post_bound(&bound, admission)?;
         if booking == Booking::Release {
             let (Posted::New(id) | Posted::Replayed(id)) = posted;

@@ -31,8 +31,9 @@ impl Draft<'_> {
             state: FlowState::Reservation(reservation),
             parked: None,
         };
-        self.keep(flow.clone(), admission);
-        Ok(self.answer(key, request_hash, &flow))
+        let (id, reply) = (flow.id, self.tell(&flow, admission));
+        self.put(flow, admission);
+        Ok(self.answer(key, request_hash, id, reply))
     }
 
     pub(super) fn decide(&mut self, decide: &Decide, admission: &Admission) -> Answer {
@@ -50,10 +51,10 @@ impl Draft<'_> {
             let found = flow.version;
             return Err(Rejection::StaleVersion { id: id.to_string(), expected, found });
         }
-        let flow = self.advance_reservation(flow, decision.verdict.event(), admission)?;
+        self.advance_reservation(flow, decision.verdict.event(), admission)?;
         let action = decision.verdict.action();
-        self.note((&decision.actor, action), &flow.name(), &decision.note, admission);
-        Ok(self.answer(key, request_hash, &flow))
+        self.note((&decision.actor, action), &id.to_string(), &decision.note, admission);
+        self.answer_about(key, request_hash, FlowId::from(id))
     }
 
     /// One step of a flow: booked, kept and told, if there is anything to do.
@@ -62,13 +63,13 @@ impl Draft<'_> {
         flow: Flow,
         event: Event,
         admission: &Admission,
-    ) -> Result<Flow, Rejection> {
+    ) -> Result<(), Rejection> {
         let FlowState::Reservation(reservation) = &flow.state else {
             return Err(Rejection::UnknownFlow { id: flow.name() });
         };
         let id = ReservationId::from_uuid(flow.id.uuid());
         let (state, booking) = match step(id, reservation, event, admission.now)? {
-            Step::Stays => return Ok(flow),
+            Step::Stays => return Ok(()),
             Step::Moves { state, booking } => (state, booking),
         };
         self.book(id, reservation, booking, admission)?;
@@ -81,8 +82,9 @@ impl Draft<'_> {
             parked: None,
             ..flow
         };
-        self.keep(flow.clone(), admission);
-        Ok(flow)
+        self.tell(&flow, admission);
+        self.put(flow, admission);
+        Ok(())
     }
 
     fn book(
@@ -93,8 +95,7 @@ impl Draft<'_> {
         admission: &Admission,
     ) -> Result<(), Rejection> {
         let rule = self.rules.rulebook.rule(booking.rule())?;
-        let variables = reservation.terms.funds.variables(rule);
-        let bound = rule.bind(&id.to_string(), &variables, None)?;
+        let bound = rule.bind(&id.to_string(), &reservation.terms.funds, None)?;
         self.ledger.post_bound(&bound, admission)?;
         Ok(())
     }

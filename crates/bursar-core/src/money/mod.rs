@@ -49,6 +49,11 @@ impl Money {
         self.currency
     }
 
+    /// The code of its currency.
+    pub fn code(&self) -> &str {
+        self.currency.code()
+    }
+
     pub const fn is_negative(self) -> bool {
         self.minor < 0
     }

@@ -11,7 +11,7 @@ use super::rule::{Input, Rule};
 use crate::chart::{GlAccount, GlCode};
 use crate::journal::{Posting, WORLD};
 use crate::ledger::to_microseconds;
-use crate::money::{Currency, Money};
+use crate::money::{Currency, Money, MoneyError};
 use crate::numscript::{self, Error, Inputs, Monetary, Name, Outcome, Records, Value};
 use crate::rejection::Rejection;
 
@@ -55,12 +55,47 @@ struct BoundLeg<'r> {
     asset: Name,
 }
 
+/// The values of an event's variables.
+pub trait Values {
+    /// A currency or an identifier.
+    fn text(&self, name: &str) -> Option<&str>;
+
+    fn money(&self, name: &str, currency: Currency) -> Option<Result<Money, MoneyError>>;
+
+    fn has(&self, name: &str) -> bool;
+
+    /// A variable that is none of these.
+    fn unknown(&self, known: &[String]) -> Option<&str>;
+}
+
+/// As they come from outside: everything is text, and amounts are decimals.
+impl Values for BTreeMap<String, String> {
+    fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).map(String::as_str)
+    }
+
+    fn money(&self, name: &str, currency: Currency) -> Option<Result<Money, MoneyError>> {
+        self.get(name).map(|text| Money::parse(text, currency))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.contains_key(name)
+    }
+
+    fn unknown(&self, known: &[String]) -> Option<&str> {
+        if self.len() == known.len() {
+            return None;
+        }
+        self.keys().find(|name| !known.contains(name)).map(String::as_str)
+    }
+}
+
 impl Rule {
-    /// Checks the variables of an event and resolves its accounts. Amounts are decimals, as text.
+    /// Checks the variables of an event and resolves its accounts.
     pub fn bind(
         &self,
         reference: &str,
-        variables: &BTreeMap<String, String>,
+        variables: &impl Values,
         effective_at: Option<Timestamp>,
     ) -> Result<Bound<'_>, Rejection> {
         check_reference(reference)?;
@@ -107,7 +142,7 @@ impl Rule {
                 }
                 Input::Amount { name, leg } => {
                     let Some(bound) = find(&legs, leg) else { continue };
-                    let money = parse_amount(name, variable(variables, name), bound.currency)?;
+                    let money = amount(name, variables, bound.currency)?;
                     hash.add(name, &money.minor().to_string());
                     amounts.push((Name::clone(name), money));
                     let amount = money.minor().into();
@@ -130,20 +165,17 @@ impl Rule {
         })
     }
 
-    fn check_names(&self, variables: &BTreeMap<String, String>) -> Result<(), Rejection> {
+    fn check_names(&self, variables: &impl Values) -> Result<(), Rejection> {
         let expected = &self.variables;
         let missing: Vec<String> =
-            expected.iter().filter(|name| !variables.contains_key(*name)).cloned().collect();
+            expected.iter().filter(|name| !variables.has(name)).cloned().collect();
         if !missing.is_empty() {
             return Err(Rejection::MissingVariables {
                 event: Name::clone(&self.event),
                 names: missing,
             });
         }
-        if variables.len() == expected.len() {
-            return Ok(());
-        }
-        match variables.keys().find(|name| !expected.contains(name)) {
+        match variables.unknown(expected) {
             Some(name) => Err(Rejection::UnknownVariable {
                 event: Name::clone(&self.event),
                 name: name.chars().take(64).collect(),
@@ -257,17 +289,17 @@ impl RequestHash {
 }
 
 /// `check_names` has made sure that it is there.
-fn variable<'v>(variables: &'v BTreeMap<String, String>, name: &str) -> &'v str {
-    variables.get(name).map_or("", String::as_str)
+fn variable<'v>(variables: &'v impl Values, name: &str) -> &'v str {
+    variables.text(name).unwrap_or_default()
 }
 
 fn find<'l, 'r>(legs: &'l [BoundLeg<'r>], leg: &Leg) -> Option<&'l BoundLeg<'r>> {
     legs.iter().find(|bound| bound.leg == leg)
 }
 
-fn parse_amount(name: &Name, text: &str, currency: Currency) -> Result<Money, Rejection> {
-    let money = Money::parse(text, currency)
-        .map_err(|error| Rejection::BadAmount { name: Name::clone(name), error })?;
+fn amount(name: &Name, variables: &impl Values, currency: Currency) -> Result<Money, Rejection> {
+    let parsed = variables.money(name, currency).unwrap_or_else(|| Money::parse("", currency));
+    let money = parsed.map_err(|error| Rejection::BadAmount { name: Name::clone(name), error })?;
     if money.is_negative() {
         return Err(Rejection::NegativeAmount { name: Name::clone(name), amount: money });
     }

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use bind::RequestHash;
-pub use bind::{Bound, BoundAccount, ForeignPosting};
+pub use bind::{Bound, BoundAccount, ForeignPosting, Values};
 pub use drift::Drift;
 pub use mapping::HoldEffect;
 use rule::Book;

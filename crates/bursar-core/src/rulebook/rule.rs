@@ -119,6 +119,14 @@ impl Rule {
         &self.template
     }
 
+    /// The lines of the chart that its template names.
+    pub(crate) fn accounts(&self) -> impl Iterator<Item = &GlAccount> {
+        self.inputs.iter().filter_map(|input| match input {
+            Input::Account { gl, .. } => Some(&**gl),
+            Input::Amount { .. } => None,
+        })
+    }
+
     /// What the event does to a hold, and the code the hold is on.
     pub fn hold(&self) -> Option<(HoldEffect, GlCode)> {
         self.hold
