@@ -14,6 +14,10 @@ use clap::Parser as _;
 
 use failure::Failure;
 
+/// A turn makes and drops a hundred small values for each payout; the system's allocator takes a third of its time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let outcome = commands::Arguments::parse().run();
     match outcome {
