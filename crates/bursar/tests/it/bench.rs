@@ -9,19 +9,37 @@ fn bench_ledger(store: &str, more: &[&str]) -> Run {
     bursar(&[&arguments, more].concat())
 }
 
-/// The last line is for programs: a name, and numbers that belong together.
-fn assert_figures(run: Run, name: &str) {
+fn bench_payouts(store: &str, more: &[&str]) -> Run {
+    let arguments = ["bench", "payouts", "--store", store, "--count", "300", "--batch", "20"];
+    bursar(&[&arguments, more].concat())
+}
+
+fn assert_ledger(run: Run, name: &str) {
     let text = run.ok();
     assert!(
         text.contains("the books of all three are right: 2000 + 2000 + 40 transactions"),
         "{text}"
     );
+    assert_figures(&text, name, "events/s");
+}
+
+fn assert_payouts(run: Run, payouts: &str, floors: usize) {
+    let text = run.ok();
+    let right = format!("the books of all are right: {payouts} payouts");
+    assert!(text.contains(&right), "{text}");
+    let verdicts = text.lines().filter(|line| line.contains(", floor "));
+    assert_eq!(verdicts.count(), floors, "{text}");
+    assert_figures(&text, "payouts", "payouts/s");
+}
+
+/// The last line is for programs: a name, and numbers that belong together.
+fn assert_figures(text: &str, name: &str, unit: &str) {
     let last = text.lines().last().unwrap();
     let fields: Vec<(&str, &str)> =
         last.split(' ').map(|field| field.split_once('=').unwrap()).collect();
     let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["name", "value", "unit", "limit", "ratio"], "{last}");
-    assert_eq!((fields[0].1, fields[2].1), (name, "events/s"));
+    assert_eq!((fields[0].1, fields[2].1), (name, unit));
     let number = |at: usize| -> u64 { fields[at].1.replace('.', "").parse().unwrap() };
     let (value, limit, hundredths) = (number(1), number(3), number(4));
     // Rounded down.
@@ -30,14 +48,14 @@ fn assert_figures(run: Run, name: &str) {
 
 #[test]
 fn the_ledger_is_measured_in_memory() {
-    assert_figures(bench_ledger("memory", &[]), "ledger.memory");
+    assert_ledger(bench_ledger("memory", &[]), "ledger.memory");
 }
 
 #[test]
 fn the_ledger_is_measured_in_sqlite() {
     let scratch = Scratch::new();
     let data = scratch.path().join("bench").display().to_string();
-    assert_figures(bench_ledger("sqlite", &["--data", &data]), "ledger.sqlite");
+    assert_ledger(bench_ledger("sqlite", &["--data", &data]), "ledger.sqlite");
     for lane in ["engine", "raw", "naive"] {
         bursar(&["ledger", "verify", "--data", &format!("{data}/{lane}")]).ok();
     }
@@ -50,10 +68,41 @@ fn the_ledger_is_measured_in_postgres() {
     let cluster = Cluster::start();
     let url = cluster.url();
     assert!(bench_ledger("postgres", &[]).refused().contains("--database-url"));
-    assert_figures(bench_ledger("postgres", &["--database-url", &url]), "ledger.postgres");
+    assert_ledger(bench_ledger("postgres", &["--database-url", &url]), "ledger.postgres");
     // Nothing is left behind, so it can run again; what is there already is not touched.
     cluster.new_database("bursar_bench_raw");
     let refused = bench_ledger("postgres", &["--database-url", &url]).refused();
     assert!(refused.contains("there is a database `bursar_bench_raw` already"), "{refused}");
     cluster.new_database("bursar_bench_engine");
+}
+
+#[test]
+fn payouts_are_measured_in_memory() {
+    assert_payouts(bench_payouts("memory", &[]), "300 + 300 + 300 + 6", 0);
+}
+
+#[test]
+fn payouts_are_measured_in_sqlite() {
+    let scratch = Scratch::new();
+    let data = scratch.path().join("bench").display().to_string();
+    assert_payouts(bench_payouts("sqlite", &["--data", &data]), "300 + 300 + 300 + 6", 3);
+    for lane in ["engine", "hot", "raw", "naive"] {
+        bursar(&["ledger", "verify", "--data", &format!("{data}/{lane}")]).ok();
+    }
+    let again = bench_payouts("sqlite", &["--data", &data]).refused();
+    assert!(again.contains("there are books in"), "{again}");
+}
+
+#[test]
+fn payouts_are_measured_in_postgres() {
+    let cluster = Cluster::start();
+    let url = cluster.url();
+    assert!(bench_payouts("postgres", &[]).refused().contains("--database-url"));
+    let run = bench_payouts("postgres", &["--database-url", &url]);
+    assert_payouts(run, "300 + 300 + 300 + 300 + 6", 4);
+    // Nothing is left behind; what is there already is not touched.
+    cluster.new_database("bursar_bench_four");
+    let refused = bench_payouts("postgres", &["--database-url", &url]).refused();
+    assert!(refused.contains("there is a database `bursar_bench_four` already"), "{refused}");
+    cluster.new_database("bursar_bench_hot");
 }
