@@ -215,8 +215,13 @@ fn read<F: DeserializeOwned>(text: &str) -> Result<(F, Option<Parked>), String> 
     Ok((stored.flow, stored.parked))
 }
 
+/// What a flow takes as text, as a rule: room is made once.
+const TEXT_USUAL: usize = 1_024;
+
 /// A value of texts and numbers as JSON.
 #[expect(clippy::expect_used, reason = "texts and numbers always have a JSON form")]
 pub(crate) fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("texts and numbers always have a JSON form")
+    let mut text = Vec::with_capacity(TEXT_USUAL);
+    serde_json::to_writer(&mut text, value).expect("texts and numbers always have a JSON form");
+    String::from_utf8(text).expect("JSON is text")
 }

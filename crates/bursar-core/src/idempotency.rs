@@ -27,6 +27,8 @@ pub struct KnownKey {
     pub request_hash: [u8; 32],
     pub flow: FlowId,
     pub reply: FlowReply,
+    /// The reply as the stores keep it.
+    pub text: String,
 }
 
 /// What is answered about a flow.

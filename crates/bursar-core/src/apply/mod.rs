@@ -53,6 +53,20 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
     draft.into_commit(answers)
 }
 
+/// A flow as people see it, and the same as text: whoever is told and whoever asked get the same words.
+struct Told {
+    reply: FlowReply,
+    text: String,
+}
+
+impl Told {
+    fn new(flow: &Flow) -> Self {
+        let reply = FlowReply::new(flow);
+        let text = reply.encode();
+        Self { reply, text }
+    }
+}
+
 /// A commit in the making: the records as they are after the requests that were decided so far.
 struct Draft<'r> {
     rules: &'r Rules,
@@ -190,15 +204,9 @@ impl<'r> Draft<'r> {
     }
 
     /// Remembers the reply with the commit that it belongs to.
-    fn answer(
-        &mut self,
-        key: &Key,
-        request_hash: [u8; 32],
-        flow: FlowId,
-        reply: FlowReply,
-    ) -> Reply {
-        let digest = key.digest();
-        let known = KnownKey { key: key.clone(), request_hash, flow, reply: reply.clone() };
+    fn answer(&mut self, key: &Key, request_hash: [u8; 32], flow: FlowId, told: Told) -> Reply {
+        let (digest, Told { reply, text }) = (key.digest(), told);
+        let known = KnownKey { key: key.clone(), request_hash, flow, reply: reply.clone(), text };
         self.keys.insert(digest, known);
         self.new_keys.push(digest);
         Reply::Flow { reply: Box::new(reply), is_replay: false }
@@ -206,9 +214,9 @@ impl<'r> Draft<'r> {
 
     /// The same about a flow as it is now.
     fn answer_about(&mut self, key: &Key, request_hash: [u8; 32], id: FlowId) -> Answer {
-        let reply = self.flows.get(&id).map(FlowReply::new);
-        let reply = reply.ok_or_else(|| Rejection::UnknownFlow { id: id.to_string() })?;
-        Ok(self.answer(key, request_hash, id, reply))
+        let told = self.flows.get(&id).map(Told::new);
+        let told = told.ok_or_else(|| Rejection::UnknownFlow { id: id.to_string() })?;
+        Ok(self.answer(key, request_hash, id, told))
     }
 
     /// Puts a flow that has changed where later requests find it.
@@ -232,10 +240,10 @@ impl<'r> Draft<'r> {
     }
 
     /// Tells the merchant about a flow that has changed; returns it as it was told.
-    fn tell(&mut self, flow: &Flow, admission: &Admission) -> FlowReply {
+    fn tell(&mut self, flow: &Flow, admission: &Admission) -> Told {
         let resource = flow.name();
         let seed = admission.seed.child([&resource, &flow.sequence.to_string()]);
-        let reply = FlowReply::new(flow);
+        let told = Told::new(flow);
         self.events.push(FeedEvent {
             id: EventId::new(admission.now, &seed, 0),
             kind: flow.state.event().to_owned(),
@@ -243,9 +251,9 @@ impl<'r> Draft<'r> {
             merchant: flow.merchant.clone(),
             sequence: flow.sequence,
             time: admission.now,
-            data: reply.encode(),
+            data: told.text.clone(),
         });
-        reply
+        told
     }
 
     /// Gives every flow of the lane whose time has come the event that says so.

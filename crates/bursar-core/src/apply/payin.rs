@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Draft;
+use super::{Draft, Told};
 use crate::admit::TakePayIn;
 use crate::flow::{Flow, FlowState};
 use crate::idempotency::FlowReply;
@@ -34,13 +34,12 @@ impl Draft<'_> {
         if let Some(actor) = new.actor.as_ref().filter(|_| !is_replay) {
             self.note((actor, "payin.record"), &flow.name(), &terms.reference, admission);
         }
-        let reply = FlowReply::new(&flow);
         if let Some(key) = &new.key {
             // Said again under a new key: the key is worth a commit of its own.
             self.ledger.touch(admission.now);
-            self.answer(key, request_hash, flow.id, reply.clone());
+            self.answer(key, request_hash, flow.id, Told::new(&flow));
         }
-        Ok(Reply::Flow { reply: Box::new(reply), is_replay })
+        Ok(Reply::Flow { reply: Box::new(FlowReply::new(&flow)), is_replay })
     }
 
     /// Money that a provider has is the merchant's, closed or not; people record nothing new for one that is closed.

@@ -50,9 +50,9 @@ impl Draft<'_> {
             state: FlowState::Payout(Box::new(payout)),
             parked: None,
         };
-        let (id, reply) = (flow.id, self.tell(&flow, admission));
+        let (id, told) = (flow.id, self.tell(&flow, admission));
         self.put(flow, admission);
-        Ok(self.answer(key, *request_hash, id, reply))
+        Ok(self.answer(key, *request_hash, id, told))
     }
 
     /// Something was said about an attempt, by whoever ran an effect or by the channel itself.

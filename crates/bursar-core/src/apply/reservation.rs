@@ -31,9 +31,9 @@ impl Draft<'_> {
             state: FlowState::Reservation(reservation),
             parked: None,
         };
-        let (id, reply) = (flow.id, self.tell(&flow, admission));
+        let (id, told) = (flow.id, self.tell(&flow, admission));
         self.put(flow, admission);
-        Ok(self.answer(key, request_hash, id, reply))
+        Ok(self.answer(key, request_hash, id, told))
     }
 
     pub(super) fn decide(&mut self, decide: &Decide, admission: &Admission) -> Answer {

@@ -35,8 +35,6 @@ pub struct Rows<'r> {
     /// The states of these flows as text, one for each: making text is no part of writing it.
     pub states: &'r [String],
     pub keys: &'r [KnownKey],
-    /// The replies under these keys as text, one for each.
-    pub replies: &'r [String],
 }
 
 /// Empty books for a benchmark.

@@ -14,6 +14,7 @@ use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
 use super::classify;
+use super::flows::DueRows;
 use super::session::{Session, expect};
 use crate::StoreError;
 use crate::chart_lines::damaged;
@@ -27,6 +28,7 @@ const FLOWS: &str =
     "COPY flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at)
     FROM STDIN BINARY";
 const ATTEMPTS: &str = "COPY attempts (channel, reference, flow) FROM STDIN BINARY";
+const DUE: &str = "COPY due (lane, due_at, flow) FROM STDIN BINARY";
 const KEYS: &str = "COPY keys (digest, scope, key, request_hash, flow, reply) FROM STDIN BINARY";
 const EVENTS: &str =
     "COPY events (commit_id, n, id, kind, resource, merchant, sequence, time, data)
@@ -142,14 +144,25 @@ pub(crate) async fn attempts(
     copy.finish().await
 }
 
-/// Keys in the order in which they come, each with its reply as text.
+pub(super) async fn due(
+    session: &Session<'_, Transaction<'_>>,
+    rows: &DueRows,
+) -> Result<(), StoreError> {
+    let mut copy = Copy::begin(session, DUE, &[Type::TEXT, Type::INT8, Type::UUID]).await?;
+    for ((lane, time), flow) in rows.lanes.iter().zip(&rows.times).zip(&rows.flows) {
+        copy.row(&[lane, time, flow]).await?;
+    }
+    copy.finish().await
+}
+
+/// Keys in the order in which they come.
 pub(crate) async fn keys<'k>(
     session: &Session<'_, Transaction<'_>>,
-    keys: impl Iterator<Item = (&'k KnownKey, impl AsRef<str>)>,
+    keys: impl Iterator<Item = &'k KnownKey>,
 ) -> Result<(), StoreError> {
     let types = [Type::BYTEA, Type::TEXT, Type::TEXT, Type::BYTEA, Type::UUID, Type::TEXT];
     let mut copy = Copy::begin(session, KEYS, &types).await?;
-    for (known, reply) in keys {
+    for known in keys {
         let digest = known.key.digest();
         let values: [&(dyn ToSql + Sync); 6] = [
             &digest.as_slice(),
@@ -157,7 +170,7 @@ pub(crate) async fn keys<'k>(
             &known.key.key,
             &known.request_hash.as_slice(),
             &known.flow.uuid(),
-            &reply.as_ref(),
+            &known.text,
         ];
         copy.row(&values).await?;
     }

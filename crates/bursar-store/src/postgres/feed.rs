@@ -9,6 +9,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
 use uuid::Uuid;
 
+use super::copy::{self, MANY};
 use super::row::get;
 use super::session::Session;
 use crate::StoreError;
@@ -23,6 +24,10 @@ pub(super) async fn save(
     commit: &Commit,
 ) -> Result<(), StoreError> {
     let events = &commit.events;
+    if events.len() >= MANY {
+        copy::events(session, id, events).await?;
+        return save_audit(session, id, &commit.audit).await;
+    }
     let numbers: Vec<i64> = (0..).take(events.len()).collect();
     let ids: Vec<Uuid> = events.iter().map(|event| event.id.uuid()).collect();
     let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();

@@ -14,6 +14,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
 use uuid::Uuid;
 
+use super::copy::{self, MANY};
 use super::row::{get, hash};
 use super::session::Session;
 use crate::StoreError;
@@ -65,11 +66,13 @@ pub(super) async fn keys(
     let digests: Vec<&[u8]> = plan.keys.iter().map(<[u8; 16]>::as_slice).collect();
     let sql = "SELECT scope, key, request_hash, flow, reply FROM keys WHERE digest = ANY($1)";
     let known = |row| {
+        let text: String = get(row, 4)?;
         Ok(KnownKey {
             key: Key { scope: get(row, 0)?, key: get(row, 1)? },
             request_hash: hash(row, 2)?,
             flow: FlowId::from_uuid(get(row, 3)?),
-            reply: FlowReply::decode(get(row, 4)?).map_err(damaged)?,
+            reply: FlowReply::decode(&text).map_err(damaged)?,
+            text,
         })
     };
     session.query(sql, &[&digests]).await?.iter().map(known).collect()
@@ -156,9 +159,15 @@ pub(super) async fn save(
     save_keys(session, &commit.keys).await?;
     let (known, new): (Vec<&FlowWrite>, Vec<&FlowWrite>) =
         commit.flows.iter().partition(|change| change.before.is_some());
-    insert_flows(session, &new).await?;
+    if new.len() < MANY {
+        insert_flows(session, &new).await?;
+        save_attempts(session, &commit.flows).await?;
+    } else {
+        let flows = new.iter().map(|change| &change.after);
+        copy::flows(session, flows.map(|flow| (flow, flow.encode()))).await?;
+        copy::attempts(session, &commit.flows).await?;
+    }
     update_flows(session, &known).await?;
-    save_attempts(session, &commit.flows).await?;
     let mut gone = DueRows::default();
     let mut come = DueRows::default();
     for change in &commit.flows {
@@ -172,6 +181,9 @@ pub(super) async fn save(
     let sql = "DELETE FROM due d USING unnest($1::text[], $2::bigint[], $3::uuid[]) AS k (lane, due_at, flow)
                WHERE d.lane = k.lane AND d.due_at = k.due_at AND d.flow = k.flow";
     session.write(sql, &[&gone.lanes, &gone.times, &gone.flows], gone.flows.len()).await?;
+    if come.flows.len() >= MANY {
+        return copy::due(session, &come).await;
+    }
     let sql = "INSERT INTO due (lane, due_at, flow) SELECT * FROM unnest($1::text[], $2::bigint[], $3::uuid[])";
     session.write(sql, &[&come.lanes, &come.times, &come.flows], come.flows.len()).await
 }
@@ -197,10 +209,10 @@ async fn save_attempts(
 
 /// Columns of the rows that go or come.
 #[derive(Default)]
-struct DueRows {
-    lanes: Vec<String>,
-    times: Vec<i64>,
-    flows: Vec<Uuid>,
+pub(super) struct DueRows {
+    pub(super) lanes: Vec<String>,
+    pub(super) times: Vec<i64>,
+    pub(super) flows: Vec<Uuid>,
 }
 
 impl DueRows {
@@ -220,12 +232,15 @@ async fn save_keys(
 ) -> Result<(), StoreError> {
     let mut keys: Vec<_> = keys.iter().map(|known| (known.key.digest(), known)).collect();
     keys.sort_unstable_by_key(|(digest, _)| *digest);
+    if keys.len() >= MANY {
+        return copy::keys(session, keys.into_iter().map(|(_, known)| known)).await;
+    }
     let digests: Vec<&[u8]> = keys.iter().map(|(digest, _)| digest.as_slice()).collect();
     let scopes: Vec<&str> = keys.iter().map(|(_, known)| known.key.scope.as_str()).collect();
     let texts: Vec<&str> = keys.iter().map(|(_, known)| known.key.key.as_str()).collect();
     let hashes: Vec<&[u8]> = keys.iter().map(|(_, known)| known.request_hash.as_slice()).collect();
     let flows: Vec<Uuid> = keys.iter().map(|(_, known)| known.flow.uuid()).collect();
-    let replies: Vec<String> = keys.iter().map(|(_, known)| known.reply.encode()).collect();
+    let replies: Vec<&str> = keys.iter().map(|(_, known)| known.text.as_str()).collect();
     let sql = "INSERT INTO keys (digest, scope, key, request_hash, flow, reply)
                SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::uuid[], $6::text[])";
     let values: [&(dyn ToSql + Sync); 6] = [&digests, &scopes, &texts, &hashes, &flows, &replies];

@@ -9,7 +9,7 @@ use tokio_postgres::{Row, Transaction};
 use uuid::Uuid;
 
 use super::accounts::{self, codes};
-use super::copy::ended_by;
+use super::copy::{self, MANY, ended_by};
 use super::row::{get, hash};
 use super::session::Session;
 use super::{control, feed, flows, registry, rows};
@@ -49,10 +49,18 @@ pub(super) async fn save(
     feed::save(session, id, commit).await?;
     control::save(session, commit).await?;
     registry::save(session, commit).await?;
+    let (known, new): (Vec<&HoldWrite>, Vec<&HoldWrite>) =
+        commit.holds.iter().partition(|change| change.before.is_some());
+    let new = if new.len() < MANY {
+        new
+    } else {
+        copy::holds(session, &new).await?;
+        Vec::new()
+    };
     let (inserted, opened, changed, accounts, head) = join5(
         rows::insert(session, id, few),
-        open_holds(session, &commit.holds),
-        change_holds(session, &commit.holds),
+        open_holds(session, &new),
+        change_holds(session, &known),
         accounts::change(session, &commit.accounts, &numbers),
         session.query(LOCK_HEAD, &[]),
     )
@@ -67,16 +75,15 @@ pub(super) async fn save(
 
 async fn open_holds(
     session: &Session<'_, Transaction<'_>>,
-    changes: &[HoldWrite],
+    new: &[&HoldWrite],
 ) -> Result<(), StoreError> {
-    let new: Vec<&HoldWrite> = changes.iter().filter(|change| change.before.is_none()).collect();
     let epochs: Vec<i64> = new.iter().map(|change| i64::from(change.after.epoch)).collect();
     let ended: Vec<Option<Uuid>> = new.iter().map(|change| ended_by(&change.after)).collect();
     let accounts: Vec<&str> = new.iter().map(|change| &*change.after.account).collect();
     let currencies: Vec<Currency> =
         new.iter().map(|change| change.after.money.currency()).collect();
     let amounts: Vec<i64> = new.iter().map(|change| change.after.money.minor()).collect();
-    let (gl, references) = keys(&new);
+    let (gl, references) = keys(new);
     let values: [&(dyn ToSql + Sync); 7] =
         [&gl, &references, &accounts, &codes(&currencies), &amounts, &epochs, &ended];
     session.write(OPEN_HOLDS, &values, new.len()).await
@@ -85,9 +92,8 @@ async fn open_holds(
 /// Known holds must still be as they were read.
 async fn change_holds(
     session: &Session<'_, Transaction<'_>>,
-    changes: &[HoldWrite],
+    known: &[&HoldWrite],
 ) -> Result<(), StoreError> {
-    let known: Vec<&HoldWrite> = changes.iter().filter(|change| change.before.is_some()).collect();
     let epochs: Vec<i64> = known.iter().map(|change| i64::from(change.after.epoch)).collect();
     let ended: Vec<Option<Uuid>> = known.iter().map(|change| ended_by(&change.after)).collect();
     let before =
@@ -95,7 +101,7 @@ async fn change_holds(
     let old_epochs: Vec<i64> = known.iter().map(before).collect();
     let old_ended: Vec<Option<Uuid>> =
         known.iter().map(|change| change.before.as_ref().and_then(ended_by)).collect();
-    let (gl, references) = keys(&known);
+    let (gl, references) = keys(known);
     let values: [&(dyn ToSql + Sync); 6] =
         [&gl, &references, &epochs, &ended, &old_epochs, &old_ended];
     session.write(CHANGE_HOLDS, &values, known.len()).await

@@ -2,14 +2,14 @@
 
 use bursar_core::commit::{Commit, FlowWrite};
 use bursar_core::flow::{Due, Flow};
-use bursar_core::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
+use bursar_core::idempotency::{FlowReply, Key, KnownKey};
 use bursar_core::ids::FlowId;
 use bursar_core::plan::{DueClaim, ReadPlan};
 use bursar_core::records::ReadSet;
 use rusqlite::{Connection, Row, ToSql, params};
 use uuid::Uuid;
 
-use super::load::{all, one, prepare};
+use super::load::{all, first, one, prepare};
 use super::row::get;
 use super::save::write;
 use crate::StoreError;
@@ -31,11 +31,15 @@ pub(super) fn load(
     for claim in &plan.due {
         ids.extend(claimed(connection, claim)?);
     }
+    let mut statement = prepare(connection, &format!("{FLOWS} WHERE id = ?1"))?;
     for id in ids {
-        records.flows.extend(find(connection, id)?);
+        let id = id.uuid();
+        records.flows.extend(first(&mut statement, [id.as_bytes().as_slice()], flow)?);
     }
+    let sql = "SELECT scope, key, request_hash, flow, reply FROM keys WHERE digest = ?1";
+    let mut statement = prepare(connection, sql)?;
     for digest in &plan.keys {
-        records.keys.extend(known_key(connection, digest)?);
+        records.keys.extend(first(&mut statement, [digest.as_slice()], known_key)?);
     }
     Ok(())
 }
@@ -84,15 +88,15 @@ fn claimed(connection: &Connection, claim: &DueClaim) -> Result<Vec<FlowId>, Sto
     all(connection, sql, values, |row| flow_id(row, 0))
 }
 
-fn known_key(connection: &Connection, digest: &KeyDigest) -> Result<Option<KnownKey>, StoreError> {
-    let sql = "SELECT scope, key, request_hash, flow, reply FROM keys WHERE digest = ?1";
-    one(connection, sql, [digest.as_slice()], |row| {
-        Ok(KnownKey {
-            key: Key { scope: get(row, 0)?, key: get(row, 1)? },
-            request_hash: get(row, 2)?,
-            flow: flow_id(row, 3)?,
-            reply: FlowReply::decode(&get::<String>(row, 4)?).map_err(damaged)?,
-        })
+/// `scope, key, request_hash, flow, reply`.
+fn known_key(row: &Row<'_>) -> Result<KnownKey, StoreError> {
+    let text: String = get(row, 4)?;
+    Ok(KnownKey {
+        key: Key { scope: get(row, 0)?, key: get(row, 1)? },
+        request_hash: get(row, 2)?,
+        flow: flow_id(row, 3)?,
+        reply: FlowReply::decode(&text).map_err(damaged)?,
+        text,
     })
 }
 
@@ -124,7 +128,7 @@ pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), Store
     update(connection, &commit.flows)?;
     insert_attempts(connection, &commit.flows)?;
     save_due(connection, &commit.flows)?;
-    insert_keys(connection, commit.keys.iter().map(|known| (known, known.reply.encode())))
+    insert_keys(connection, &commit.keys)
 }
 
 /// The flows that were not there before.
@@ -219,14 +223,10 @@ fn save_due(connection: &Connection, changes: &[FlowWrite]) -> Result<(), StoreE
     Ok(())
 }
 
-/// Keys, each with its reply as text.
-pub(crate) fn insert_keys<'k>(
-    connection: &Connection,
-    keys: impl Iterator<Item = (&'k KnownKey, impl AsRef<str>)>,
-) -> Result<(), StoreError> {
+pub(crate) fn insert_keys(connection: &Connection, keys: &[KnownKey]) -> Result<(), StoreError> {
     let sql = "INSERT INTO keys (digest, scope, key, request_hash, flow, reply) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut statement = prepare(connection, sql)?;
-    for (known, reply) in keys {
+    for known in keys {
         let (digest, flow) = (known.key.digest(), known.flow.uuid());
         let values = params![
             digest.as_slice(),
@@ -234,7 +234,7 @@ pub(crate) fn insert_keys<'k>(
             known.key.key,
             known.request_hash.as_slice(),
             flow.as_bytes().as_slice(),
-            reply.as_ref()
+            known.text
         ];
         write(&mut statement, values)?;
     }

@@ -135,7 +135,7 @@ pub(super) fn prepare<'c>(
 }
 
 /// The first row, if there is one.
-fn first<T>(
+pub(super) fn first<T>(
     statement: &mut Statement<'_>,
     values: impl rusqlite::Params,
     read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,

@@ -28,9 +28,10 @@ pub(super) fn save(
     let seq = seq.saturating_add(1);
     let hash = chain(previous, time, commit.appended());
     rows::insert(connection, id, &commit.transactions)?;
+    let mut statement = prepare(connection, ACCOUNT)?;
     for write in &commit.accounts {
         let line = chart_line(connection, lines, &write.after.metadata, &mut new_lines)?;
-        account(connection, line, write)?;
+        account(&mut statement, line, write)?;
     }
     holds(connection, &commit.holds)?;
     flows::save(connection, commit)?;
@@ -72,17 +73,23 @@ pub(crate) fn chart_line(
     Ok(number)
 }
 
+const ACCOUNT: &str =
+    "INSERT INTO accounts (address, currency, balance, version, line) VALUES (?1, ?2, ?3, 1, ?4)
+    ON CONFLICT DO UPDATE SET balance = balance + ?3, version = version + 1 WHERE balance = ?5";
+
 /// The net change, on top of an opening balance that must be enough.
-fn account(connection: &Connection, line: i64, change: &AccountWrite) -> Result<(), StoreError> {
+fn account(
+    statement: &mut Statement<'_>,
+    line: i64,
+    change: &AccountWrite,
+) -> Result<(), StoreError> {
     let AccountWrite { address, after, delta, least_opening } = change;
     let opening = after.balance.minor().saturating_sub(*delta);
     if least_opening.is_some_and(|least| opening < least) {
         return Err(StoreError::Conflict);
     }
     let currency = after.balance.currency();
-    let sql = "INSERT INTO accounts (address, currency, balance, version, line) VALUES (?1, ?2, ?3, 1, ?4)
-               ON CONFLICT DO UPDATE SET balance = balance + ?3, version = version + 1 WHERE balance = ?5";
-    write_one(connection, sql, params![&**address, currency.code(), delta, line, opening])
+    write(statement, params![&**address, currency.code(), delta, line, opening])
 }
 
 /// New holds, and known ones that must still be as they were read.

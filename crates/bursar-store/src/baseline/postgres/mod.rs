@@ -159,7 +159,7 @@ async fn chart_lines(
 
 /// Everything about flows, if there are any.
 async fn copy_flows(session: &Session<'_, Client<'_>>, rows: &Rows<'_>) -> Result<(), StoreError> {
-    let Rows { id, commit, holds, flows, states, keys, replies, .. } = *rows;
+    let Rows { id, commit, holds, flows, states, keys, .. } = *rows;
     if !holds.is_empty() {
         copy::holds(session, &holds.iter().collect::<Vec<_>>()).await?;
     }
@@ -168,7 +168,7 @@ async fn copy_flows(session: &Session<'_, Client<'_>>, rows: &Rows<'_>) -> Resul
         copy::attempts(session, flows).await?;
     }
     if !keys.is_empty() {
-        copy::keys(session, keys.iter().zip(replies)).await?;
+        copy::keys(session, keys.iter()).await?;
     }
     if !commit.events.is_empty() {
         copy::events(session, id, &commit.events).await?;

@@ -17,7 +17,7 @@ pub(super) async fn write(
     session: &Session<'_, Client<'_>>,
     rows: &Rows<'_>,
 ) -> Result<(), StoreError> {
-    let Rows { id, commit, accounts: _, holds, flows, states: _, keys, replies: _ } = *rows;
+    let Rows { id, commit, accounts: _, holds, flows, states: _, keys } = *rows;
     for known in keys {
         key(session, known).await?;
     }
@@ -47,7 +47,7 @@ async fn key(session: &Session<'_, Client<'_>>, known: &KnownKey) -> Result<(), 
         &known.key.key,
         &known.request_hash.as_slice(),
         &known.flow.uuid(),
-        &known.reply.encode(),
+        &known.text,
     ];
     session.write(sql, &values, 1).await
 }

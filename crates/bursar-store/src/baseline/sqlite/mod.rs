@@ -54,14 +54,14 @@ impl Baseline for SqliteBaseline {
     }
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, accounts, holds, flows, states, keys, replies } = *rows;
+        let Rows { id, commit, accounts, holds, flows, states, keys } = *rows;
         self.in_transaction(|connection, lines| {
             rows::insert(connection, id, &commit.transactions)?;
             let new_lines = put_accounts(connection, lines, accounts)?;
             save::holds(connection, holds)?;
             flows::insert(connection, flows::new(flows).zip(states))?;
             flows::insert_attempts(connection, flows)?;
-            flows::insert_keys(connection, keys.iter().zip(replies))?;
+            flows::insert_keys(connection, keys)?;
             feed::save(connection, id, &commit.events, &commit.audit)?;
             link(id, commit, |sql, values| connection.prepare_cached(sql)?.execute(values))?;
             Ok(new_lines)

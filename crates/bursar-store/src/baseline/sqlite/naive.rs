@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use super::super::{Rows, ends};
 
 pub(super) fn write(connection: &Connection, rows: &Rows<'_>) -> rusqlite::Result<()> {
-    let Rows { id, commit, accounts: _, holds, flows, states: _, keys, replies: _ } = *rows;
+    let Rows { id, commit, accounts: _, holds, flows, states: _, keys } = *rows;
     keys.iter().try_for_each(|known| key(connection, known))?;
     flows.iter().try_for_each(|change| flow(connection, change))?;
     for (row, n) in commit.transactions.iter().zip(0_i64..) {
@@ -42,7 +42,7 @@ fn key(connection: &Connection, known: &KnownKey) -> rusqlite::Result<()> {
         known.key.key,
         known.request_hash.as_slice(),
         flow.as_bytes().as_slice(),
-        known.reply.encode()
+        known.text
     ];
     let sql = "INSERT INTO keys (digest, scope, key, request_hash, flow, reply)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

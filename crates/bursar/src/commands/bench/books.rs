@@ -27,7 +27,6 @@ pub(super) struct Decided {
     flows: Vec<FlowWrite>,
     states: Vec<String>,
     keys: Vec<KnownKey>,
-    replies: Vec<String>,
 }
 
 impl Decided {
@@ -40,7 +39,6 @@ impl Decided {
             flows: &self.flows,
             states: &self.states,
             keys: &self.keys,
-            replies: &self.replies,
         }
     }
 
@@ -77,7 +75,6 @@ impl Head {
             holds,
             states: flows.iter().map(|change| change.after.encode()).collect(),
             flows,
-            replies: keys.iter().map(|known| known.reply.encode()).collect(),
             keys,
         }
     }

@@ -14,7 +14,8 @@ use bursar_engine::{Engine, Input, Limits, Output, Returned, Ticket};
 use bursar_store::{Store, turn};
 use jiff::Timestamp;
 
-use crate::commands::bench::measure::timed;
+use super::requests::{Merchants, openings, registrations};
+use crate::commands::bench::measure::failed;
 use crate::failure::Failure;
 
 /// Batches that are in flight at the channel.
@@ -30,6 +31,8 @@ pub(super) struct Driver {
     tickets: u64,
     /// What was decided, if somebody wants to write it again.
     pub(super) kept: Option<Commits>,
+    /// Time that was spent on keeping it, which is no part of the work.
+    keeping: Duration,
 }
 
 /// How many payouts are at the channel at once, at most.
@@ -49,7 +52,14 @@ impl Driver {
             ..Limits::default()
         };
         let engine = Engine::new(rules, limits, seed);
-        Self { engine, batch: size, in_flight: VecDeque::new(), tickets: 0, kept: None }
+        Self {
+            engine,
+            batch: size,
+            in_flight: VecDeque::new(),
+            tickets: 0,
+            kept: None,
+            keeping: Duration::ZERO,
+        }
     }
 
     /// One turn that makes and sends these payouts, and settles as many that were sent before.
@@ -60,7 +70,7 @@ impl Driver {
         payouts: Vec<(Key, NewPayout)>,
         time: &mut Duration,
     ) -> Result<(), Failure> {
-        let started = Instant::now();
+        let (started, kept) = (Instant::now(), self.keeping);
         for (key, payout) in payouts {
             self.tickets = self.tickets.saturating_add(1);
             let (ticket, body) = (Ticket(self.tickets), Body::CreatePayout { key, payout });
@@ -69,8 +79,9 @@ impl Driver {
         }
         let lag = self.batch.saturating_mul(usize::try_from(LAG).unwrap_or(usize::MAX));
         self.hear(self.in_flight.len().saturating_sub(lag))?;
-        *time = time.saturating_add(started.elapsed());
-        self.turn(store, rules, time).await
+        self.turn(store, rules).await?;
+        *time = time.saturating_add(self.worked(started, kept));
+        Ok(())
     }
 
     /// Whatever is in flight comes back.
@@ -80,11 +91,17 @@ impl Driver {
         rules: &Rules,
         time: &mut Duration,
     ) -> Result<(), Failure> {
+        let (started, kept) = (Instant::now(), self.keeping);
         while !self.engine.is_idle() {
             self.hear(self.batch)?;
-            self.turn(store, rules, time).await?;
+            self.turn(store, rules).await?;
         }
+        *time = time.saturating_add(self.worked(started, kept));
         Ok(())
+    }
+
+    fn worked(&self, started: Instant, kept: Duration) -> Duration {
+        started.elapsed().saturating_sub(self.keeping.saturating_sub(kept))
     }
 
     /// The channel says that it has paid what it has had for longest.
@@ -97,25 +114,17 @@ impl Driver {
         Ok(())
     }
 
-    async fn turn(
-        &mut self,
-        store: &mut impl Store,
-        rules: &Rules,
-        time: &mut Duration,
-    ) -> Result<(), Failure> {
-        let started = Instant::now();
-        let outputs = self.engine.poll(Timestamp::now(), Input::TimePassed);
-        *time = time.saturating_add(started.elapsed());
-        for output in outputs {
+    async fn turn(&mut self, store: &mut impl Store, rules: &Rules) -> Result<(), Failure> {
+        for output in self.engine.poll(Timestamp::now(), Input::TimePassed) {
             let Output::Turn(requests) = output else { continue };
-            let (id, commit) = decide(store, rules, &requests, time).await?;
+            let (id, commit) = decide(store, rules, &requests).await?;
             if let Some(kept) = &mut self.kept {
+                let started = Instant::now();
                 kept.push((id, commit.clone()));
+                self.keeping = self.keeping.saturating_add(started.elapsed());
             }
-            let started = Instant::now();
             let outputs = self.engine.enqueue(Input::Saved(Box::new(commit)));
             self.carry_out(outputs)?;
-            *time = time.saturating_add(started.elapsed());
         }
         Ok(())
     }
@@ -139,17 +148,24 @@ pub(super) async fn decide(
     store: &mut impl Store,
     rules: &Rules,
     requests: &[Request],
-    time: &mut Duration,
 ) -> Result<(CommitId, Commit), Failure> {
-    let started = Instant::now();
     let batch = Batch::new(rules, requests);
-    *time = time.saturating_add(started.elapsed());
-    let commit = timed(time, turn(store, &batch)).await?;
+    let commit = turn(store, &batch).await.map_err(|error| failed(&error))?;
     if let Some(rejection) = commit.answers.iter().find_map(|answer| answer.as_ref().err()) {
         return Err(refused(rejection));
     }
     let id = batch.commit_id(0).ok_or_else(|| refused(&"a batch has no requests"))?;
     Ok((id, commit))
+}
+
+/// Merchants are there and have money; returns the commit that gave it to them.
+pub(super) async fn open(
+    store: &mut impl Store,
+    rules: &Rules,
+    merchants: Merchants,
+) -> Result<(CommitId, Commit), Failure> {
+    decide(store, rules, &registrations(merchants)).await?;
+    decide(store, rules, &openings(merchants)).await
 }
 
 /// The channel has paid.

@@ -1,7 +1,5 @@
 //! What one writes first: made, sent and paid are a transaction each, with a statement for every row.
 
-use std::time::Duration;
-
 use bursar_core::ids::Seed;
 use bursar_core::ledger::{Account, Admission};
 use bursar_core::money::Money;
@@ -13,8 +11,8 @@ use bursar_store::baseline::Baseline;
 use bursar_store::{Memory, Query as _};
 use jiff::Timestamp;
 
-use super::driver::{Commits, decide, paid};
-use super::requests::{CHANNEL, Merchants, Payouts, opening};
+use super::driver::{self, Commits, decide, paid};
+use super::requests::{CHANNEL, Merchants, Payouts};
 use crate::commands::bench::books::{Decided, Head};
 use crate::commands::bench::measure::{Lane, Work, failed, timed};
 use crate::failure::Failure;
@@ -31,8 +29,7 @@ pub(super) async fn run<B: Baseline>(
 ) -> Result<(), Failure> {
     let mut memory = Memory::default();
     let mut head = Head::default();
-    let time = &mut Duration::default();
-    let (id, commit) = decide(&mut memory, rules, &opening(Merchants::Uniform), time).await?;
+    let (id, commit) = driver::open(&mut memory, rules, Merchants::Uniform).await?;
     let opened = head.link(id, commit);
     lane.done = work.count.div_ceil(SHARE).min(MAX);
     let lives = lives(&mut memory, rules, lane.done).await?;
@@ -51,16 +48,16 @@ pub(super) async fn run<B: Baseline>(
 /// Decided in memory, one request at a time.
 async fn lives(memory: &mut Memory, rules: &Rules, count: u32) -> Result<Commits, Failure> {
     let mut commits = Commits::new();
-    let (mut numbers, time) = (1_000_000_u64.., &mut Duration::default());
+    let mut numbers = 1_000_000_u64..;
     for (key, payout) in Payouts::new(Merchants::Uniform, 3).next(count) {
         let mut request = |body| {
             let seed = Seed::from(numbers.next().unwrap_or_default());
             [Request { admission: Admission::new(Timestamp::now(), seed), body }]
         };
         let created = request(Body::CreatePayout { key, payout });
-        commits.push(decide(memory, rules, &created, time).await?);
+        commits.push(decide(memory, rules, &created).await?);
         let sent = request(Body::Wake(Wake { lane: submit_lane(CHANNEL), limit: 1 }));
-        let (id, sent) = decide(memory, rules, &sent, time).await?;
+        let (id, sent) = decide(memory, rules, &sent).await?;
         let reports: Vec<Body> = sent
             .effects
             .iter()
@@ -68,7 +65,7 @@ async fn lives(memory: &mut Memory, rules: &Rules, count: u32) -> Result<Commits
             .collect::<Result<_, Failure>>()?;
         commits.push((id, sent));
         for report in reports {
-            commits.push(decide(memory, rules, &request(report), time).await?);
+            commits.push(decide(memory, rules, &request(report)).await?);
         }
     }
     Ok(commits)

@@ -12,9 +12,9 @@ use bursar_store::Query as _;
 use bursar_store::baseline::Baseline;
 use tokio::runtime::Runtime;
 
-use super::driver::{Commits, Driver, decide};
+use super::driver::{Commits, Driver, open};
 use super::naive;
-use super::requests::{Merchants, Payouts, opening};
+use super::requests::{Merchants, Payouts};
 use super::writers::Writers;
 use crate::commands::bench::books::{self, Decided, Head};
 use crate::commands::bench::measure::{Lane, Work, failed, timed};
@@ -126,17 +126,14 @@ struct Race<'r> {
 impl Race<'_> {
     /// Every merchant has money, and nobody has measured it.
     fn open<B: Baseline<Books: Send>>(&mut self, lanes: &mut Lanes<B>) -> Result<(), Failure> {
-        let requests = opening(Merchants::Uniform);
-        let rules = self.rules;
-        let head = &mut self.head;
+        let (rules, head) = (self.rules, &mut self.head);
         self.runtime.block_on(async {
-            let mut time = Duration::ZERO;
-            let opened = decide(lanes.uniform.books(), rules, &requests, &mut time).await?;
-            let raw = head.link(opened.0, opened.1);
-            timed(&mut time, lanes.raw.write(&raw.rows())).await?;
-            decide(lanes.hot.books(), rules, &opening(Merchants::Hot), &mut time).await?;
+            let (id, commit) = open(lanes.uniform.books(), rules, Merchants::Uniform).await?;
+            let opened = head.link(id, commit);
+            timed(&mut Duration::default(), lanes.raw.write(&opened.rows())).await?;
+            open(lanes.hot.books(), rules, Merchants::Hot).await?;
             if let Some((books, _)) = &mut lanes.several {
-                decide(books.books(), rules, &requests, &mut time).await?;
+                open(books.books(), rules, Merchants::Uniform).await?;
             }
             Ok(())
         })

@@ -6,8 +6,9 @@ use bursar_core::channel::{Channel, Clocks};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::Seed;
 use bursar_core::ledger::{Admission, Event};
-use bursar_core::payout::{Beneficiary, NewPayout};
+use bursar_core::payout::{Beneficiary, NewPayout, Remarks};
 use bursar_core::pricing::Tariff;
+use bursar_core::registry::{Change, Registration};
 use bursar_core::request::{Body, Request};
 use bursar_core::rules::Rules;
 use jiff::{SignedDuration, Timestamp};
@@ -86,6 +87,7 @@ impl Payouts {
             amount: AMOUNT.to_owned(),
             beneficiary,
             scheduled_at: None,
+            remarks: Remarks::default(),
         };
         (key, payout)
     }
@@ -118,9 +120,19 @@ pub(super) fn rules(in_flight: u32) -> Result<Rules, Failure> {
     })
 }
 
+/// Every merchant is there.
+pub(super) fn registrations(merchants: Merchants) -> Vec<Request> {
+    let register = |merchant: u64| {
+        let (id, name) = (format!("m{merchant}"), format!("Shop {merchant}"));
+        let change = Change::OpenMerchant { id, name };
+        Body::Register(Registration { actor: "bench".to_owned(), change })
+    };
+    (0..merchants.count()).map(|merchant| admitted(merchant, register(merchant))).collect()
+}
+
 /// Every merchant gets what there is to be paid from.
-pub(super) fn opening(merchants: Merchants) -> Vec<Request> {
-    let request = |merchant: u64| {
+pub(super) fn openings(merchants: Merchants) -> Vec<Request> {
+    let post = |merchant: u64| {
         let variables: BTreeMap<String, String> = [
             ("merchantId", format!("m{merchant}")),
             ("currency", CURRENCY.to_owned()),
@@ -129,14 +141,12 @@ pub(super) fn opening(merchants: Merchants) -> Vec<Request> {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
-        let event = Event {
-            name: "ADJUSTMENT_CREDIT".to_owned(),
-            reference: format!("opening-{merchant}"),
-            variables,
-            effective_at: None,
-        };
-        let admission = Admission::new(Timestamp::now(), Seed::from(mix(merchant)));
-        Request { admission, body: Body::Post(event) }
+        let (name, reference) = ("ADJUSTMENT_CREDIT".to_owned(), format!("opening-{merchant}"));
+        Body::Post(Event { name, reference, variables, effective_at: None })
     };
-    (0..merchants.count()).map(request).collect()
+    (0..merchants.count()).map(|merchant| admitted(!merchant, post(merchant))).collect()
+}
+
+fn admitted(number: u64, body: Body) -> Request {
+    Request { admission: Admission::new(Timestamp::now(), Seed::from(mix(number))), body }
 }
