@@ -49,6 +49,11 @@ impl Money {
         self.currency
     }
 
+    /// The decimal without its currency, such as `1500.00`.
+    pub fn decimal(self) -> String {
+        decimal(i128::from(self.minor), self.currency)
+    }
+
     /// The code of its currency.
     pub fn code(&self) -> &str {
         self.currency.code()
@@ -125,17 +130,27 @@ impl Money {
 /// The decimal without its currency, such as `1500.00`.
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&decimal(i128::from(self.minor), self.currency))
+        f.pad(&self.decimal())
     }
 }
 
 /// A sum of minor units as a decimal. Sums are wider than single amounts.
 pub fn decimal(minor: i128, currency: Currency) -> String {
     let decimals = usize::from(currency.decimals());
-    let sign = if minor < 0 { "-" } else { "" };
-    let digits = format!("{:0>width$}", minor.unsigned_abs(), width = decimals.saturating_add(1));
-    let (whole, fraction) = digits.split_at(digits.len().saturating_sub(decimals));
-    if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+    let digits = minor.unsigned_abs();
+    // Almost all sums are short, and short ones are written faster.
+    let mut text =
+        u64::try_from(digits).map_or_else(|_| digits.to_string(), |short| short.to_string());
+    while text.len() <= decimals {
+        text.insert(0, '0');
+    }
+    if decimals > 0 {
+        text.insert(text.len().saturating_sub(decimals), '.');
+    }
+    if minor < 0 {
+        text.insert(0, '-');
+    }
+    text
 }
 
 /// ASCII digits as a number; the negative range is one larger.

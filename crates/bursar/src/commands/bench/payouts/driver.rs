@@ -1,12 +1,14 @@
 //! The real engine, fed with requests. Its channel pays whatever it is given, and says so when ten more batches have come.
 
 use std::collections::VecDeque;
+use std::mem::{replace, take};
 use std::time::{Duration, Instant};
 
 use bursar_core::commit::Commit;
 use bursar_core::effect::{Call, Effect};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{CommitId, Seed};
+use bursar_core::ledger::Ledger;
 use bursar_core::payout::{Event, NewPayout, Outcome};
 use bursar_core::request::{Batch, Body, Request};
 use bursar_core::rules::Rules;
@@ -31,8 +33,6 @@ pub(super) struct Driver {
     tickets: u64,
     /// What was decided, if somebody wants to write it again.
     pub(super) kept: Option<Commits>,
-    /// Time that was spent on keeping it, which is no part of the work.
-    keeping: Duration,
 }
 
 /// How many payouts are at the channel at once, at most.
@@ -52,14 +52,7 @@ impl Driver {
             ..Limits::default()
         };
         let engine = Engine::new(rules, limits, seed);
-        Self {
-            engine,
-            batch: size,
-            in_flight: VecDeque::new(),
-            tickets: 0,
-            kept: None,
-            keeping: Duration::ZERO,
-        }
+        Self { engine, batch: size, in_flight: VecDeque::new(), tickets: 0, kept: None }
     }
 
     /// One turn that makes and sends these payouts, and settles as many that were sent before.
@@ -70,7 +63,7 @@ impl Driver {
         payouts: Vec<(Key, NewPayout)>,
         time: &mut Duration,
     ) -> Result<(), Failure> {
-        let (started, kept) = (Instant::now(), self.keeping);
+        let started = Instant::now();
         for (key, payout) in payouts {
             self.tickets = self.tickets.saturating_add(1);
             let (ticket, body) = (Ticket(self.tickets), Body::CreatePayout { key, payout });
@@ -80,7 +73,7 @@ impl Driver {
         let lag = self.batch.saturating_mul(usize::try_from(LAG).unwrap_or(usize::MAX));
         self.hear(self.in_flight.len().saturating_sub(lag))?;
         self.turn(store, rules).await?;
-        *time = time.saturating_add(self.worked(started, kept));
+        *time = time.saturating_add(started.elapsed());
         Ok(())
     }
 
@@ -91,17 +84,13 @@ impl Driver {
         rules: &Rules,
         time: &mut Duration,
     ) -> Result<(), Failure> {
-        let (started, kept) = (Instant::now(), self.keeping);
+        let started = Instant::now();
         while !self.engine.is_idle() {
             self.hear(self.batch)?;
             self.turn(store, rules).await?;
         }
-        *time = time.saturating_add(self.worked(started, kept));
+        *time = time.saturating_add(started.elapsed());
         Ok(())
-    }
-
-    fn worked(&self, started: Instant, kept: Duration) -> Duration {
-        started.elapsed().saturating_sub(self.keeping.saturating_sub(kept))
     }
 
     /// The channel says that it has paid what it has had for longest.
@@ -117,11 +106,9 @@ impl Driver {
     async fn turn(&mut self, store: &mut impl Store, rules: &Rules) -> Result<(), Failure> {
         for output in self.engine.poll(Timestamp::now(), Input::TimePassed) {
             let Output::Turn(requests) = output else { continue };
-            let (id, commit) = decide(store, rules, &requests).await?;
+            let (id, mut commit) = decide(store, rules, &requests).await?;
             if let Some(kept) = &mut self.kept {
-                let started = Instant::now();
-                kept.push((id, commit.clone()));
-                self.keeping = self.keeping.saturating_add(started.elapsed());
+                kept.push((id, take_rows(&mut commit)));
             }
             let outputs = self.engine.enqueue(Input::Saved(Box::new(commit)));
             self.carry_out(outputs)?;
@@ -141,6 +128,16 @@ impl Driver {
         }
         Ok(())
     }
+}
+
+/// Everything but what the engine still needs. Nothing is copied, or whoever is watched would be slower than the others.
+fn take_rows(commit: &mut Commit) -> Commit {
+    let engine = Commit {
+        effects: take(&mut commit.effects),
+        answers: take(&mut commit.answers),
+        ..Ledger::default().into_commit(Vec::new())
+    };
+    replace(commit, engine)
 }
 
 /// The real turn: from requests to rows on disk.
