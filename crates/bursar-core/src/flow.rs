@@ -10,7 +10,7 @@ use crate::funds::Funds;
 use crate::ids::{FlowId, PayInId, PayoutId, ReservationId};
 use crate::payin::{self, PayIn};
 use crate::payout::Payout;
-use crate::reservation::Reservation;
+use crate::reservation::{self, Reservation};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
@@ -75,6 +75,15 @@ impl Flow {
             FlowState::PayIn(_) => return None,
         };
         Some(self.not_before(at))
+    }
+
+    /// Whether this is the lane in which it waits, if it waits.
+    pub(crate) fn waits_in(&self, lane: &str) -> bool {
+        match &self.state {
+            FlowState::Reservation(_) => lane == reservation::LANE,
+            FlowState::Payout(payout) => payout.waits_in(lane),
+            FlowState::PayIn(_) => false,
+        }
     }
 
     fn not_before(&self, at: Timestamp) -> Timestamp {

@@ -123,12 +123,16 @@ impl<'r> Draft<'r> {
             .into_iter()
             .filter_map(|(key, before)| Some(RecordWrite { before, after: records.remove(&key)? }))
             .collect();
-        let flows = flows_before
-            .into_iter()
-            .filter_map(|(id, before)| Some(FlowWrite { before, after: flows.remove(&id)? }))
-            .collect();
-        let keys = self.new_keys.iter().filter_map(|digest| keys.remove(digest)).collect();
+        // Rows are large: room for all of them is made at once.
+        let mut flow_writes = Vec::with_capacity(flows_before.len());
+        flow_writes.extend(flows_before.into_iter().filter_map(|(id, before)| {
+            let after = flows.remove(&id)?;
+            Some(FlowWrite { before, after })
+        }));
+        let mut new_keys = Vec::with_capacity(self.new_keys.len());
+        new_keys.extend(self.new_keys.iter().filter_map(|digest| keys.remove(digest)));
         let rest = ledger.into_commit(answers);
+        let (flows, keys) = (flow_writes, new_keys);
         Commit { flows, keys, events, audit, control, records, effects, ..rest }
     }
 
@@ -320,7 +324,7 @@ impl<'r> Draft<'r> {
             .flows
             .values()
             .filter_map(|flow| Some((flow.due_at().filter(|at| *at <= now)?, flow)))
-            .filter(|(_, flow)| flow.due().is_some_and(|due| due.lane == lane))
+            .filter(|(_, flow)| flow.waits_in(lane))
             .map(|(at, flow)| (at, flow.id))
             .collect();
         due.sort_unstable();

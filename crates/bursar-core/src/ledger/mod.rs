@@ -177,19 +177,16 @@ impl Ledger {
                 Some(AccountWrite { address, after, delta, least_opening })
             })
             .collect();
-        let holds = self
-            .holds_before
-            .into_iter()
-            .filter_map(|(key, before)| {
-                let after = holds.remove(&key)?;
-                Some(HoldWrite { key, before, after })
-            })
-            .collect();
+        let mut hold_writes = Vec::with_capacity(self.holds_before.len());
+        hold_writes.extend(self.holds_before.into_iter().filter_map(|(key, before)| {
+            let after = holds.remove(&key)?;
+            Some(HoldWrite { key, before, after })
+        }));
         Commit {
             time: if self.is_touched { time } else { None },
             transactions,
             accounts,
-            holds,
+            holds: hold_writes,
             flows: Vec::new(),
             keys: Vec::new(),
             events: Vec::new(),

@@ -284,14 +284,35 @@ pub const LANE: &str = "payout";
 
 /// Where the payouts of a channel wait for their turn to be sent: whoever wakes them must have a free hand.
 pub fn submit_lane(channel: &str) -> String {
-    format!("submit:{channel}")
+    format!("{SUBMIT_LANE}{channel}")
 }
+
+/// What the names of these lanes begin with.
+const SUBMIT_LANE: &str = "submit:";
 
 impl Payout {
     pub fn due(&self) -> Option<Due> {
         let at = self.state.due()?;
-        let lane = match self.state {
-            State::Ready { .. } => submit_lane(&self.terms.channel),
+        let lane = if self.waits_to_be_sent() {
+            submit_lane(&self.terms.channel)
+        } else {
+            LANE.to_owned()
+        };
+        Some(Due { lane, at })
+    }
+
+    /// Whether this is the lane in which it waits, if it waits.
+    pub(crate) fn waits_in(&self, lane: &str) -> bool {
+        if self.waits_to_be_sent() {
+            lane.strip_prefix(SUBMIT_LANE) == Some(self.terms.channel.as_str())
+        } else {
+            lane == LANE
+        }
+    }
+
+    const fn waits_to_be_sent(&self) -> bool {
+        match self.state {
+            State::Ready { .. } => true,
             State::Scheduled { .. }
             | State::Submitting { .. }
             | State::Unconfirmed { .. }
@@ -301,9 +322,8 @@ impl Payout {
             | State::Failed { .. }
             | State::Cancelled
             | State::Returned
-            | State::LateSuccess => LANE.to_owned(),
-        };
-        Some(Due { lane, at })
+            | State::LateSuccess => false,
+        }
     }
 
     pub fn latest(&self) -> Option<&Attempt> {

@@ -146,17 +146,19 @@ impl Race<'_> {
         hot: &mut Asking,
         sizes: &[u32],
     ) -> Result<(), Failure> {
-        let (rules, figures) = (self.rules, &mut self.figures);
-        self.runtime.block_on(async {
-            uniform.run(&mut figures.uniform, &mut lanes.uniform, rules, sizes).await?;
-            hot.run(&mut figures.hot, &mut lanes.hot, rules, sizes).await
-        })?;
-        if let (Some(lane), Some((books, writers))) = (&mut figures.several, &mut lanes.several) {
-            let count: u32 = sizes.iter().sum();
-            writers.run(lane, (self.runtime, books), rules, count)?;
+        let rules = self.rules;
+        for size in sizes {
+            // Raw follows at once: what the engine has let go of is not kept for long.
+            let (lane, books) = (&mut self.figures.uniform, &mut lanes.uniform);
+            self.runtime.block_on(uniform.run(lane, books, rules, &[*size]))?;
+            self.raw(lanes, uniform)?;
         }
-        self.raw(lanes, uniform)?;
-        self.figures.raw.done = self.figures.raw.done.saturating_add(sizes.iter().sum());
+        let (done, figures) = (sizes.iter().sum(), &mut self.figures);
+        figures.raw.done = figures.raw.done.saturating_add(done);
+        self.runtime.block_on(hot.run(&mut figures.hot, &mut lanes.hot, rules, sizes))?;
+        if let (Some(lane), Some((books, writers))) = (&mut figures.several, &mut lanes.several) {
+            writers.run(lane, (self.runtime, books), rules, done)?;
+        }
         Ok(())
     }
 
