@@ -279,7 +279,7 @@ impl<'r> Draft<'r> {
                 FlowState::PayIn(_) => Ok(()),
             };
             match advanced {
-                Ok(_) => woken.flows.push(name),
+                Ok(()) => woken.flows.push(name),
                 Err(rejection) => {
                     woken.refused.push((name, rejection));
                     if let Some(flow) = self.flows.get(&id).cloned() {
