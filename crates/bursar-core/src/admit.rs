@@ -62,6 +62,7 @@ pub(crate) struct CreatePayout<'r> {
     /// What was agreed and how it is reserved, or why there is no such payout. A repeated request is answered as before
     /// even if it could not be made now.
     pub(crate) terms: Result<(payout::Terms, Bound<'r>), Rejection>,
+    pub(crate) actor: Option<String>,
 }
 
 #[derive(Debug)]
@@ -110,8 +111,10 @@ impl<'r> Admitted<'r> {
                 let decide = Decide { key: key.clone(), decision: decision.clone() };
                 Ok(Self::Decide(Box::new(decide), admission))
             }
-            Body::CreatePayout { key, payout } => {
-                let create = CreatePayout::new(rules, key, payout, &admission)?;
+            Body::CreatePayout { key, payout, actor } => {
+                let mut create = CreatePayout::new(rules, key, payout, &admission)?;
+                actor.as_deref().map_or(Ok(()), check_actor)?;
+                create.actor.clone_from(actor);
                 Ok(Self::CreatePayout(Box::new(create), admission))
             }
             Body::CancelPayout { key, cancellation } => {
@@ -219,7 +222,7 @@ impl<'r> CreatePayout<'r> {
             let bound = rule.bind(&id.to_string(), &terms.funds, None)?;
             Ok((terms, bound))
         });
-        Ok(Self { key: key.clone(), id, request_hash, terms })
+        Ok(Self { key: key.clone(), id, request_hash, terms, actor: None })
     }
 }
 

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::control::Control;
 use crate::flow::Flow;
 use crate::idempotency::KnownKey;
-use crate::ids::TransactionId;
+use crate::ids::{FlowId, TransactionId};
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
 use crate::registry::Record;
@@ -20,6 +20,8 @@ pub struct ReadSet {
     pub transactions: Vec<Transaction>,
     pub holds: Vec<(HoldKey, Hold)>,
     pub flows: Vec<Flow>,
+    /// Flows that are there and cannot be read, such as those that a newer version has written.
+    pub unreadable: Vec<FlowId>,
     pub keys: Vec<KnownKey>,
     pub control: Option<Control>,
     /// Merchants, beneficiaries and keys.
@@ -44,6 +46,7 @@ impl ReadSet {
         self.transactions.extend(more.transactions);
         self.holds.extend(more.holds);
         self.flows.extend(more.flows);
+        self.unreadable.extend(more.unreadable);
         self.keys.extend(more.keys);
         self.control = more.control.or(self.control.take());
         self.registry.extend(more.registry);

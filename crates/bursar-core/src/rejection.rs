@@ -87,6 +87,10 @@ pub enum Rejection {
         "`{name}` belongs to a flow: nothing was posted. Settle or release the flow itself, so that it knows"
     )]
     BelongsToFlow { name: String },
+    #[error(
+        "{id} is kept in a form that this version cannot read: nothing was changed, and its money stays where it is. Run the version that wrote it, or look at its row"
+    )]
+    Unreadable { id: String },
     #[error("there is no `{id}`: nothing was changed. Check the id")]
     UnknownFlow { id: String },
     #[error("`{id}` is {status}: nothing was changed. Its money has moved and does not move again")]
@@ -205,6 +209,7 @@ impl Rejection {
             Self::NotDoubleEntry { .. } => "not_double_entry",
             Self::NothingMoves { .. } => "nothing_moves",
             Self::BelongsToFlow { .. } => "belongs_to_flow",
+            Self::Unreadable { .. } => "unreadable",
             Self::UnknownFlow { .. } => "unknown_flow",
             Self::FlowEnded { .. } => "flow_ended",
             Self::StaleVersion { .. } => "stale_version",

@@ -43,6 +43,8 @@ pub enum Body {
     CreatePayout {
         key: Key,
         payout: NewPayout,
+        /// Whoever asks for a merchant, for the record; none for the merchant itself.
+        actor: Option<String>,
     },
     CancelPayout {
         key: Key,

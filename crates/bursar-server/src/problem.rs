@@ -162,9 +162,9 @@ const fn status(rejection: &Rejection) -> StatusCode {
         | Rejection::NotStuck { .. }
         | Rejection::SecondPersonNeeded { .. }
         | Rejection::NoNewAttempt { .. } => StatusCode::CONFLICT,
-        Rejection::NotDoubleEntry { .. } | Rejection::TemplateFailed { .. } => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        Rejection::NotDoubleEntry { .. }
+        | Rejection::TemplateFailed { .. }
+        | Rejection::Unreadable { .. } => StatusCode::INTERNAL_SERVER_ERROR,
         Rejection::UnknownEvent { .. }
         | Rejection::MissingVariables { .. }
         | Rejection::UnknownVariable { .. }

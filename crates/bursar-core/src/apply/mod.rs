@@ -72,6 +72,8 @@ struct Draft<'r> {
     rules: &'r Rules,
     ledger: Ledger,
     flows: BTreeMap<FlowId, Flow>,
+    /// Flows that are there and cannot be read.
+    unreadable: Vec<FlowId>,
     /// What each changed flow was when it was read.
     flows_before: BTreeMap<FlowId, Option<Flow>>,
     /// Flows by what they are known by outside; made when somebody asks.
@@ -93,6 +95,7 @@ struct Draft<'r> {
 impl<'r> Draft<'r> {
     fn new(rules: &'r Rules, mut records: ReadSet) -> Self {
         let flows = std::mem::take(&mut records.flows);
+        let unreadable = std::mem::take(&mut records.unreadable);
         let keys = std::mem::take(&mut records.keys);
         let control = std::mem::take(&mut records.control).unwrap_or_default();
         let registry = std::mem::take(&mut records.registry);
@@ -100,6 +103,7 @@ impl<'r> Draft<'r> {
             rules,
             ledger: Ledger::new(records),
             flows: flows.into_iter().map(|flow| (flow.id, flow)).collect(),
+            unreadable,
             flows_before: BTreeMap::new(),
             known_as: None,
             keys: keys.into_iter().map(|known| (known.key.digest(), known)).collect(),
@@ -288,7 +292,21 @@ impl<'r> Draft<'r> {
                 }
             }
         }
+        // They stay due; whoever is behind them is woken all the same.
+        let unreadable = self.unreadable.iter().map(|id| {
+            let id = id.to_string();
+            (id.clone(), Rejection::Unreadable { id })
+        });
+        woken.refused.extend(unreadable);
         Reply::Woken(woken)
+    }
+
+    /// A flow that is not among those that were read: it is not there, or cannot be read.
+    fn missing(&self, id: FlowId, name: String) -> Rejection {
+        if self.unreadable.contains(&id) {
+            return Rejection::Unreadable { id: name };
+        }
+        Rejection::UnknownFlow { id: name }
     }
 
     /// Puts off the first due flow of the lane, so that those behind it are not kept waiting.

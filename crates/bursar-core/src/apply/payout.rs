@@ -17,7 +17,7 @@ impl Draft<'_> {
         create: &CreatePayout<'_>,
         admission: &Admission,
     ) -> Answer {
-        let CreatePayout { key, id, request_hash, terms } = create;
+        let CreatePayout { key, id, request_hash, terms, actor } = create;
         if let Some(replay) = self.replay(key, *request_hash) {
             return replay;
         }
@@ -52,6 +52,9 @@ impl Draft<'_> {
         };
         let (id, told) = (flow.id, self.tell(&flow, admission));
         self.put(flow, admission);
+        if let Some(actor) = actor {
+            self.note((actor, "payout.create"), &name, "", admission);
+        }
         Ok(self.answer(key, *request_hash, id, told))
     }
 
@@ -72,7 +75,11 @@ impl Draft<'_> {
             Some((flow.id, attempt.clone()))
         });
         let Some((flow, attempt)) = attempt else {
-            return Err(Rejection::UnknownReference { reference: told.reference.clone() });
+            // Nobody knows whom an unreadable flow is known by: better asked again than told that it is not there.
+            return Err(match self.unreadable.first() {
+                Some(id) => Rejection::Unreadable { id: id.to_string() },
+                None => Rejection::UnknownReference { reference: told.reference.clone() },
+            });
         };
         // Said again in other bytes, it is still the same: what is kept grows with what is said, not with how often.
         let said =
@@ -124,7 +131,7 @@ impl Draft<'_> {
         let flow = self.flows.get(&FlowId::from(id));
         let flow = flow.filter(|flow| flow.state.payout().is_some());
         let Some(flow) = flow else {
-            return Err(Rejection::UnknownFlow { id: id.to_string() });
+            return Err(self.missing(id.into(), id.to_string()));
         };
         match expected.filter(|version| *version != flow.version) {
             Some(expected) => {
@@ -144,7 +151,7 @@ impl Draft<'_> {
     ) -> Result<(), Rejection> {
         // Out of the records while it is stepped; nobody looks meanwhile.
         let Some(flow) = self.flows.remove(&id) else {
-            return Err(Rejection::UnknownFlow { id: id.to_string() });
+            return Err(self.missing(id, id.to_string()));
         };
         let stepped = self.step_payout(&flow, event, admission);
         self.flows.insert(id, flow);

@@ -162,7 +162,8 @@ pub(super) async fn create(
         scheduled_at: request.scheduled_at,
         remarks: Remarks { metadata: request.metadata, trace_id: request.trace_id },
     };
-    let body = Body::CreatePayout { key: key.of(&caller), payout };
+    let actor = caller.merchant.is_none().then(|| caller.actor.clone());
+    let body = Body::CreatePayout { key: key.of(&caller), payout, actor };
     let (reply, is_replay) = app.ask_flow(body).await?;
     Ok(answered(StatusCode::CREATED, Reply(self::payout(reply)?), is_replay))
 }

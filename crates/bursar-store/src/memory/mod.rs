@@ -84,6 +84,7 @@ impl Turn for MemoryTurn<'_> {
                 .filter_map(|key| Some((key.clone(), memory.holds.get(key)?.clone())))
                 .collect(),
             flows: memory.planned_flows(plan),
+            unreadable: Vec::new(),
             control: plan.control.then(|| memory.control.clone()),
             registry: plan
                 .registry

@@ -4,6 +4,7 @@
 //! nobody else has them: no two turns wait for each other, and no flow is stepped by two at once.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use bursar_core::commit::{Commit, FlowWrite};
 use bursar_core::flow::{Due, Flow};
@@ -26,8 +27,8 @@ const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.sequence, f.s
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
     plan: &ReadPlan,
-) -> Result<Vec<Flow>, StoreError> {
-    let mut flows = Vec::new();
+) -> Result<(Vec<Flow>, Vec<FlowId>), StoreError> {
+    let mut rows = Vec::new();
     let mut named = plan.flows.clone();
     if !plan.attempts.is_empty() {
         let (channels, references): (Vec<&str>, Vec<&str>) = plan
@@ -44,15 +45,23 @@ pub(super) async fn load(
     if !named.is_empty() {
         let ids: Vec<Uuid> = named.iter().map(|id| id.uuid()).collect();
         let sql = format!("{FLOWS} WHERE f.id = ANY($1) ORDER BY f.id FOR UPDATE");
-        for row in &session.query(&sql, &[&ids]).await? {
-            flows.push(flow(row)?);
-        }
+        rows.extend(session.query(&sql, &[&ids]).await?);
     }
     for claim in &plan.due {
-        let claimed = claimed(session, claim).await?;
-        flows.extend(claimed.into_iter().filter(|flow| !named.contains(&flow.id)));
+        rows.extend(claimed(session, claim).await?);
     }
-    Ok(flows)
+    let (mut flows, mut unreadable) = (BTreeMap::new(), Vec::new());
+    for row in &rows {
+        match flow(row) {
+            Ok(flow) => {
+                flows.insert(flow.id, flow);
+            }
+            // One row must not stop all others.
+            Err(StoreError::Corrupt(_)) => unreadable.push(FlowId::from_uuid(get(row, 0)?)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((flows.into_values().collect(), unreadable))
 }
 
 /// The keys that are known.
@@ -81,14 +90,14 @@ pub(super) async fn keys(
 async fn claimed(
     session: &Session<'_, impl GenericClient>,
     claim: &DueClaim,
-) -> Result<Vec<Flow>, StoreError> {
+) -> Result<Vec<Row>, StoreError> {
     let sql = format!(
         "{FLOWS} JOIN due d ON d.flow = f.id WHERE d.lane = $1 AND d.due_at <= $2
          ORDER BY d.due_at, d.flow LIMIT $3 FOR UPDATE SKIP LOCKED"
     );
     let values: [&(dyn ToSql + Sync); 3] =
         [&claim.lane, &claim.now.as_microsecond(), &i64::from(claim.limit)];
-    session.query(&sql, &values).await?.iter().map(flow).collect()
+    session.query(&sql, &values).await
 }
 
 pub(super) async fn find(
@@ -120,7 +129,9 @@ pub(super) async fn back(
         "SELECT * FROM ({FLOWS} WHERE f.id < $1 ORDER BY f.id DESC LIMIT $2) f WHERE {condition}
          ORDER BY id DESC LIMIT $3"
     );
-    session.query(&sql, values).await?.iter().map(flow).collect()
+    let rows = session.query(&sql, values).await?;
+    // A row that cannot be read is not shown, and the others are.
+    Ok(rows.iter().filter_map(|row| flow(row).ok()).collect())
 }
 
 /// Everything that is waited for, in order.

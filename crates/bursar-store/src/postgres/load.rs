@@ -36,7 +36,7 @@ pub(super) async fn load(
     plan: &ReadPlan,
 ) -> Result<ReadSet, StoreError> {
     // First, and locked: nothing that is read below is older than the flows.
-    let flows = flows::load(session, plan).await?;
+    let (flows, unreadable) = flows::load(session, plan).await?;
     session.prepare_all(&[HEAD, ACCOUNTS, HOLDS, REFERENCES]).await?;
     let (head, accounts, holds, references) = join4(
         session.query(HEAD, &[]),
@@ -65,6 +65,7 @@ pub(super) async fn load(
         references: references?.iter().map(reference).collect::<Result<_, _>>()?,
         transactions: transactions(session, plan).await?,
         flows,
+        unreadable,
         control: if plan.control { Some(control::load(session).await?) } else { None },
         registry: registry::load(session, plan).await?,
         // Last, like references: what was answered since the reads above must be known as answered.

@@ -33,8 +33,13 @@ pub(super) fn load(
     }
     let mut statement = prepare(connection, &format!("{FLOWS} WHERE id = ?1"))?;
     for id in ids {
-        let id = id.uuid();
-        records.flows.extend(first(&mut statement, [id.as_bytes().as_slice()], flow)?);
+        let uuid = id.uuid();
+        match first(&mut statement, [uuid.as_bytes().as_slice()], flow) {
+            Ok(found) => records.flows.extend(found),
+            // One row must not stop all others.
+            Err(StoreError::Corrupt(_)) => records.unreadable.push(id),
+            Err(error) => return Err(error),
+        }
     }
     let sql = "SELECT scope, key, request_hash, flow, reply FROM keys WHERE digest = ?1";
     let mut statement = prepare(connection, sql)?;
@@ -70,7 +75,9 @@ pub(super) fn back(
         "SELECT * FROM ({FLOWS} WHERE id < ?1 ORDER BY id DESC LIMIT ?2) WHERE {condition}
          ORDER BY id DESC LIMIT ?3"
     );
-    all(connection, &sql, values, flow)
+    // A row that cannot be read is not shown, and the others are.
+    let found = all(connection, &sql, values, |row| Ok(flow(row).ok()))?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// Everything that is waited for, in order.

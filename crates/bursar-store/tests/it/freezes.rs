@@ -55,7 +55,7 @@ async fn frozen(mut desk: Desk<'_, impl Store + Query>) {
     let history = payments.desk.store.history(0, 1_000).await.unwrap();
     let audit = history.iter().flat_map(|commit| &commit.audit);
     let actions: Vec<&str> = audit.map(|entry| entry.action.as_str()).collect();
-    assert_eq!(actions[1..], ["freeze", "unfreeze", "unfreeze"].repeat(3));
+    assert_eq!(actions[1..], ["freeze", "unfreeze.propose", "unfreeze"].repeat(3));
     payments.desk.assert_sound().await;
 }
 

@@ -22,4 +22,5 @@ mod reservations;
 mod scratch;
 mod sqlite;
 mod unknown;
+mod unreadable;
 mod workload;

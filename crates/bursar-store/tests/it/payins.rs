@@ -73,6 +73,23 @@ async fn payins_are_booked_once(store: impl Store + Query + Browse) {
     assert_eq!(failed.status, "CONTRADICTED");
     assert_eq!(desk.balance("merchants:m1:available:PKR").await, 9_664, "on a word, nothing moves");
 
+    // Prices change between two words: what was quoted first is booked.
+    let dearer = Tariff::new("0.00", 1_000, 1_600, "PKR".parse().unwrap()).unwrap();
+    let new_prices = Rules {
+        payin_tariffs: [("PKR".parse().unwrap(), dearer)].into(),
+        provider_banks: [("easy".to_owned(), "other".to_owned())].into(),
+        ..rules.clone()
+    };
+    let (quoted, _) = view(desk.ask(take(payin("r9", "100.00", Said::Pending, "p1"))).await);
+    desk.rules = &new_prices;
+    let (booked, _) = view(desk.ask(take(payin("r9", "100.00", Said::Completed, "p2"))).await);
+    desk.rules = &rules;
+    assert_eq!((&booked.id, &booked.net), (&quoted.id, &"96.64".to_owned()));
+    assert_eq!(desk.balance("merchants:m1:available:PKR").await, 2 * 9_664);
+    assert_eq!(desk.balance("assets:bank:other:PKR").await, 0);
+    let (small, _) = view(desk.ask(take(payin("a:b", "0.01", Said::Completed, "p3"))).await);
+    assert_eq!((&*small.net, &*small.fee), ("0.01", "0.00"));
+
     let key = Some(Key { scope: "ops".to_owned(), key: "k1".to_owned() });
     let keyed = NewPayIn { key, ..payin("r2", "5", Said::Completed, "r2") };
     let (made, _) = view(desk.ask(take(keyed.clone())).await);
@@ -95,7 +112,7 @@ async fn payins_are_booked_once(store: impl Store + Query + Browse) {
 
     let filter = FlowFilter { kind: "payin", ..FlowFilter::default() };
     let page = desk.store.flows_back(&filter, None, 10).await.unwrap();
-    assert_eq!((page.flows.len(), page.next), (2, None));
+    assert_eq!((page.flows.len(), page.next), (4, None));
     let told = desk.store.events_of(&pending.id, 0, 10).await.unwrap();
     let kinds: Vec<&str> = told.iter().map(|event| event.kind.as_str()).collect();
     assert_eq!(kinds, ["payin.pending", "payin.collected", "payin.contradicted"]);

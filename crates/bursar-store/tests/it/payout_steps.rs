@@ -35,7 +35,7 @@ pub(crate) fn body(
         let id = PayoutId::new(admission.now, &admission.seed, 0);
         made.push((id, reference(admission.now, &admission.seed, &id.to_string(), 1)));
         let payout = new_payout(&format!("m{a}"), &amount.to_string());
-        return Body::CreatePayout { key, payout };
+        return Body::CreatePayout { key, payout, actor: None };
     }
     let index = usize::from(b) % made.len().max(1);
     let unknown = (PayoutId::new(admission.now, &admission.seed, 9), text("nobody's"));

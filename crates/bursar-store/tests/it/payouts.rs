@@ -23,13 +23,13 @@ const AVAILABLE: &str = "merchants:m1:available:PKR";
 const HELD: &str = "holds:payout:m1:PKR";
 const BANK: &str = "assets:bank:b1:PKR";
 
-fn key(key: &str) -> Key {
+pub(crate) fn key(key: &str) -> Key {
     Key { scope: "m1".to_owned(), key: key.to_owned() }
 }
 
 /// The fee is 0.50 and the VAT on it 0.05.
 pub(crate) fn create(name: &str, amount: &str) -> Body {
-    Body::CreatePayout { key: key(name), payout: new_payout("m1", amount) }
+    Body::CreatePayout { key: key(name), payout: new_payout("m1", amount), actor: None }
 }
 
 pub(crate) fn view(answer: Answer) -> View {
@@ -323,11 +323,11 @@ fn what_cannot_be_paid_is_refused() {
         desk.fund().await;
         desk.open_merchant().await;
         let with = |change: fn(&mut NewPayout)| {
-            let Body::CreatePayout { key, mut payout } = create("a", "10") else {
+            let Body::CreatePayout { key, mut payout, .. } = create("a", "10") else {
                 panic!("it is a payout")
             };
             change(&mut payout);
-            Body::CreatePayout { key, payout }
+            Body::CreatePayout { key, payout, actor: None }
         };
         let table: [(Change, &str); 8] = [
             (|payout| payout.channel = "pigeon".to_owned(), "unknown_channel"),
@@ -344,9 +344,11 @@ fn what_cannot_be_paid_is_refused() {
         }
         assert_eq!(desk.balance(HELD).await, 0);
         let later = START + SignedDuration::from_hours(5);
-        let Body::CreatePayout { key, mut payout } = create("b", "10") else { panic!("a payout") };
+        let Body::CreatePayout { key, mut payout, .. } = create("b", "10") else {
+            panic!("a payout")
+        };
         payout.scheduled_at = Some(later);
-        let scheduled = view(desk.ask(Body::CreatePayout { key, payout }).await);
+        let scheduled = view(desk.ask(Body::CreatePayout { key, payout, actor: None }).await);
         assert_eq!(scheduled.status, "SCHEDULED");
         assert!(desk.wake(LANE, 10).await.flows.is_empty());
         desk.now = later;

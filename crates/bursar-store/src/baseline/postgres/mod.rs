@@ -12,6 +12,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Transaction as Client};
 
 use super::{Baseline, Rows};
+use crate::Location;
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::postgres::accounts::{chart_line, codes};
 use crate::postgres::session::Session;
@@ -57,6 +58,23 @@ impl PostgresBaseline {
     }
 
     /// Another connection to the same books, for another writer.
+    /// Where these books are, on the server of this URL.
+    pub fn location(&self, server: &str) -> Location {
+        let name = &self.name;
+        // The last one named counts; a URL names it as its path.
+        let named = match server.split_once("://").and_then(|(_, rest)| rest.split_once('/')) {
+            Some((_, path)) => {
+                let end = server.len().saturating_sub(path.len());
+                let query =
+                    path.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
+                format!("{}{name}{query}", server.get(..end).unwrap_or(server))
+            }
+            None if server.contains("://") => format!("{server}/{name}"),
+            None => format!("{server} dbname={name}"),
+        };
+        Location::Database(named)
+    }
+
     pub async fn another(&self) -> Result<Postgres, StoreError> {
         let mut config = self.server.clone();
         config.dbname(&self.name);

@@ -176,7 +176,7 @@ async fn ask_directly(submit: &Arc<dyn Submit>, count: u32) -> Result<(), Failur
                     remarks: Remarks::default(),
                 };
                 let key = Key { scope: text("own"), key: number.to_string() };
-                answered(submit.ask(Body::CreatePayout { key, payout }).await)?;
+                answered(submit.ask(Body::CreatePayout { key, payout, actor: None }).await)?;
             }
             Ok::<(), Failure>(())
         });

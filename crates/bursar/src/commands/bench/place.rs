@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bursar_store::Location;
 use bursar_store::baseline::{PostgresBaseline, SqliteBaseline};
 use clap::{Args, ValueEnum};
 
@@ -54,6 +55,11 @@ impl Directory {
     pub(super) fn new(data: Option<&Path>) -> Self {
         let scratch = || std::env::temp_dir().join(format!("bursar-bench-{}", std::process::id()));
         Self { path: data.map_or_else(scratch, Path::to_owned), is_kept: data.is_some() }
+    }
+
+    /// Where books for a purpose may be made.
+    pub(super) fn location(&self, purpose: &str) -> Location {
+        Location::Directory(self.path.join(purpose))
     }
 
     /// Empty books for each purpose.

@@ -66,7 +66,8 @@ impl Driver {
         let started = Instant::now();
         for (key, payout) in payouts {
             self.tickets = self.tickets.saturating_add(1);
-            let (ticket, body) = (Ticket(self.tickets), Body::CreatePayout { key, payout });
+            let (ticket, body) =
+                (Ticket(self.tickets), Body::CreatePayout { key, payout, actor: None });
             let outputs = self.engine.enqueue(Input::Asked { ticket, body });
             self.carry_out(outputs)?;
         }

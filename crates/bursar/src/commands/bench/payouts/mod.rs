@@ -17,7 +17,7 @@ use self::race::{Figures, Lanes};
 use self::writers::Writers;
 use super::measure::{Lane, Work, failed};
 use super::place::{self, Directory, Kind, Place};
-use super::ratio;
+use super::{http, ratio};
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -40,6 +40,7 @@ const WRITERS: usize = 4;
 const OF_RAW: u128 = 60;
 const OF_RAW_BY_SEVERAL: u128 = 110;
 const OF_UNIFORM: u128 = 90;
+const OF_ENGINE: u128 = 50;
 
 impl Arguments {
     pub(crate) fn run(self) -> Result<(), Failure> {
@@ -52,7 +53,33 @@ impl Arguments {
             Kind::Sqlite => in_sqlite(&runtime, &rules, &self.place, work)?,
             Kind::Postgres => in_postgres(&runtime, &rules, self.place.url(), work)?,
         };
-        report(store, work, &figures)
+        let http = through_http(&runtime, &rules, &self.place, work.count)?;
+        report(store, work, &figures, http)
+    }
+}
+
+/// Over HTTP a payout is asked for one at a time: fewer are enough to see how fast that is.
+const HTTP_SHARE: u32 = 5;
+
+fn through_http(
+    runtime: &Runtime,
+    rules: &Rules,
+    place: &Place,
+    count: u32,
+) -> Result<Option<http::Figures>, Failure> {
+    let count = count.div_ceil(HTTP_SHARE);
+    match place.store {
+        Kind::Memory => Ok(None),
+        Kind::Sqlite => {
+            let directory = Directory::new(place.data.as_deref());
+            http::run(&directory.location("http"), rules, count).map(Some)
+        }
+        Kind::Postgres => {
+            let [database] = runtime.block_on(place::databases(place.url(), ["http"]))?;
+            let figures = http::run(&database.location(place.url()), rules, count);
+            runtime.block_on(place::remove([database]))?;
+            figures.map(Some)
+        }
     }
 }
 
@@ -118,7 +145,12 @@ fn connect(books: &PostgresBaseline) -> Result<Vec<(Runtime, Postgres)>, Failure
         .collect()
 }
 
-fn report(store: Kind, work: Work, figures: &Figures) -> Result<(), Failure> {
+fn report(
+    store: Kind,
+    work: Work,
+    figures: &Figures,
+    http: Option<http::Figures>,
+) -> Result<(), Failure> {
     let Figures { uniform, hot, several, raw, naive } = figures;
     let mut lanes = vec![("engine: one writer, 1,000 merchants", uniform)];
     lanes.push(("engine: one writer, one hot merchant", hot));
@@ -148,6 +180,12 @@ fn report(store: Kind, work: Work, figures: &Figures) -> Result<(), Failure> {
     for floor in floors(store, figures) {
         terminal::say(&floor)?;
     }
+    if let Some(http::Figures { own, http }) = http {
+        terminal::say(&format!(
+            "256 callers, each payout asked for alone: {own} a second from the engine, {http} a second through HTTP from another process"
+        ))?;
+        terminal::say(&line("through HTTP × engine", http.into(), own.into(), OF_ENGINE))?;
+    }
     terminal::say(&format!(
         "name=payouts value={} unit=payouts/s limit={} ratio={}",
         uniform.rate(),
@@ -156,14 +194,15 @@ fn report(store: Kind, work: Work, figures: &Figures) -> Result<(), Failure> {
     ))
 }
 
+fn line(what: &str, value: u128, base: u128, floor: u128) -> String {
+    let is_reached = value.saturating_mul(100) >= base.saturating_mul(floor);
+    let verdict = if is_reached { "reached" } else { "missed" };
+    format!("{what}: {}, floor {} {verdict}", ratio(value, base), ratio(floor, 100))
+}
+
 /// What must be reached, and whether it was.
 fn floors(store: Kind, figures: &Figures) -> Vec<String> {
     let Figures { uniform, hot, several, raw, naive } = figures;
-    let line = |what: &str, value: u128, base: u128, floor: u128| {
-        let is_reached = value.saturating_mul(100) >= base.saturating_mul(floor);
-        let verdict = if is_reached { "reached" } else { "missed" };
-        format!("{what}: {}, floor {} {verdict}", ratio(value, base), ratio(floor, 100))
-    };
     let of_naive = match store {
         Kind::Memory => return Vec::new(),
         Kind::Sqlite => 500,

@@ -54,7 +54,7 @@ async fn lives(memory: &mut Memory, rules: &Rules, count: u32) -> Result<Commits
             let seed = Seed::from(numbers.next().unwrap_or_default());
             [Request { admission: Admission::new(Timestamp::now(), seed), body }]
         };
-        let created = request(Body::CreatePayout { key, payout });
+        let created = request(Body::CreatePayout { key, payout, actor: None });
         commits.push(decide(memory, rules, &created).await?);
         let sent = request(Body::Wake(Wake { lane: submit_lane(CHANNEL), limit: 1 }));
         let (id, sent) = decide(memory, rules, &sent).await?;
