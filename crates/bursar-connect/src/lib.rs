@@ -14,6 +14,6 @@ pub mod simulator;
 
 pub use connections::{Connection, Connections};
 pub use error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED, UnknownMeaning};
-pub use http::{Auth, BadSettings, HttpChannel, HttpSettings, Roots};
+pub use http::{Auth, BadSettings, HttpChannel, HttpSettings, Roots, Target, Tls, escape};
 pub use secret::Secret;
 pub use simulator::{SimChannel, SimSettings};

@@ -12,7 +12,7 @@ impl Secret {
     }
 
     /// Only for whoever signs, verifies or sends it.
-    pub(crate) fn reveal(&self) -> &str {
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 }

@@ -28,8 +28,8 @@ use classify::{Echo, Heard};
 use request::Requests;
 use wire::{Limits, Wire};
 
-pub use target::{BadSettings, Roots};
-pub(crate) use target::{Target, Tls};
+pub use request::escape;
+pub use target::{BadSettings, Roots, Target, Tls};
 
 /// How a channel over HTTP is reached. Only `url` has no default.
 #[derive(Debug, Clone, PartialEq, Eq)]

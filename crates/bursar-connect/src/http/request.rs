@@ -133,8 +133,8 @@ fn unsent(why: &str) -> String {
     format!("the request cannot be written: {why}")
 }
 
-/// A name as one part of a path.
-fn escape(name: &str) -> String {
+/// A name as one part of a path, or as a value of a query.
+pub fn escape(name: &str) -> String {
     let escape_byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'~' => {
             char::from(byte).to_string()

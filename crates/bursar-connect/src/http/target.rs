@@ -1,4 +1,4 @@
-//! Where a channel lives: an address, and whom to trust when it says who it is.
+//! Where somebody lives: an address, and whom to trust when they say who they are.
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSettings {
     #[error(
-        "{url:?} is not a URL that a channel can have: {why}. Nothing will be sent; write http://HOST[:PORT][/PATH] or https://…"
+        "{url:?} is not a URL that can be used: {why}. Nothing will be sent; write http://HOST[:PORT][/PATH] or https://…"
     )]
     Url { url: String, why: &'static str },
     #[error(
@@ -40,19 +40,20 @@ pub enum Roots {
     Pem(Vec<u8>),
 }
 
+/// A URL, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target {
-    pub(crate) host: String,
-    pub(crate) port: u16,
+pub struct Target {
+    pub host: String,
+    pub port: u16,
     /// What goes into the `Host` header.
-    pub(crate) authority: String,
+    pub authority: String,
     /// What every path begins with; no slash at its end.
-    pub(crate) path: String,
-    pub(crate) is_secure: bool,
+    pub path: String,
+    pub is_secure: bool,
 }
 
 impl Target {
-    pub(crate) fn parse(url: &str) -> Result<Self, BadSettings> {
+    pub fn parse(url: &str) -> Result<Self, BadSettings> {
         let bad = |why| BadSettings::Url { url: without_user(url), why };
         let uri: Uri = url.parse().map_err(|_| bad("it cannot be read"))?;
         let is_secure = match uri.scheme_str() {
@@ -91,7 +92,7 @@ fn without_user(url: &str) -> String {
 
 /// How to make sure who is at the other end.
 #[derive(Clone)]
-pub(crate) struct Tls {
+pub struct Tls {
     connector: TlsConnector,
     name: ServerName<'static>,
 }
@@ -103,7 +104,7 @@ impl fmt::Debug for Tls {
 }
 
 impl Tls {
-    pub(crate) fn new(target: &Target, roots: &Roots) -> Result<Self, BadSettings> {
+    pub fn new(target: &Target, roots: &Roots) -> Result<Self, BadSettings> {
         let name = ServerName::try_from(target.host.clone()).map_err(|_| BadSettings::Url {
             url: target.authority.clone(),
             why: "no certificate can be made out to that host",
@@ -116,7 +117,7 @@ impl Tls {
         Ok(Self { connector: TlsConnector::from(Arc::new(config.with_no_client_auth())), name })
     }
 
-    pub(crate) async fn connect(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    pub async fn connect(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         self.connector.connect(self.name.clone(), socket).await
     }
 }
