@@ -1,5 +1,6 @@
 //! `bursar`: configuration, composition and commands. Everything that decides about money is in `bursar-core`.
 
+mod client;
 mod commands;
 mod config;
 mod failure;

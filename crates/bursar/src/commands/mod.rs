@@ -5,6 +5,7 @@ mod check;
 mod demo;
 pub(crate) mod ledger;
 mod numscript;
+mod remote;
 mod serve;
 mod simulate_channel;
 
@@ -41,6 +42,22 @@ enum Command {
     Numscript(numscript::Command),
     Serve(serve::Arguments),
     SimulateChannel(simulate_channel::Arguments),
+    /// Payouts of a running server: asked for, looked at, cancelled, decided
+    Payout(remote::payout::Arguments),
+    /// Merchants of a running server: who they are, what they have, and how it came about
+    Merchant(remote::merchant::Arguments),
+    /// Whom a merchant of a running server pays again and again
+    Beneficiary(remote::beneficiary::Arguments),
+    /// What customers have paid to merchants of a running server
+    Payin(remote::payin::Arguments),
+    /// Keys that open a running server
+    Key(remote::key::Arguments),
+    /// What a running server sends, and what is frozen
+    Dispatch(remote::dispatch::Arguments),
+    /// Everything that a running server has told, in order
+    Events(remote::events::Arguments),
+    /// What people did on a running server
+    Audit(remote::audit::Arguments),
     /// Measure speed, as ratios within one run
     #[command(subcommand)]
     Bench(bench::Command),
@@ -57,6 +74,14 @@ impl Arguments {
             Command::Numscript(command) => command.run(),
             Command::Serve(arguments) => arguments.run(config),
             Command::SimulateChannel(arguments) => arguments.run(),
+            Command::Payout(arguments) => arguments.run(),
+            Command::Merchant(arguments) => arguments.run(),
+            Command::Beneficiary(arguments) => arguments.run(),
+            Command::Payin(arguments) => arguments.run(),
+            Command::Key(arguments) => arguments.run(),
+            Command::Dispatch(arguments) => arguments.run(),
+            Command::Events(arguments) => arguments.run(),
+            Command::Audit(arguments) => arguments.run(),
             Command::Bench(command) => command.run(),
         }
     }

@@ -183,6 +183,29 @@ impl Report {
     }
 }
 
+/// Rows that are JSON objects already. A column's key may lead into them: `data/status`.
+pub(crate) fn table_of(columns: &[Column], rows: &[Value]) -> String {
+    let shown = || columns.iter().filter(|column| column.title.is_some());
+    let cell = |row: &Value, column: &Column| {
+        row.pointer(&format!("/{}", column.key)).map(text).unwrap_or_default()
+    };
+    let rows = rows.iter().map(|row| shown().map(|column| cell(row, column)).collect());
+    let numbers_from = shown().take_while(|column| !column.is_number).count();
+    let header: Vec<&str> = shown().filter_map(|column| column.title).collect();
+    terminal::table(&header, numbers_from, rows.collect()).to_string()
+}
+
+/// A JSON value as people write it.
+pub(crate) fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => printable(text),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            printable(&value.to_string())
+        }
+    }
+}
+
 fn columns(sections: &'static [Section], index: usize) -> &'static [Column] {
     sections.get(index).map_or(&[], |section| section.columns)
 }

@@ -12,6 +12,7 @@
 mod api;
 mod bench;
 mod bursar;
+mod client;
 #[path = "../../../bursar-store/tests/it/cluster.rs"]
 mod cluster;
 mod commands;
