@@ -17,6 +17,9 @@ pub struct Attempt {
     pub tries: u32,
     /// The last moment at which the last try may have been sent.
     pub sent_by: Option<Timestamp>,
+    /// The latest try whose call has ended, whatever it said: “accepted” does not name the try that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<u32>,
     /// Everything that was said, and when it was first said.
     #[serde(with = "pairs")]
     pub(super) evidence: BTreeMap<Evidence, Timestamp>,
@@ -55,7 +58,7 @@ enum Tries {
 
 impl Attempt {
     pub fn new(number: u32, reference: String) -> Self {
-        Self { number, reference, tries: 0, sent_by: None, evidence: BTreeMap::new() }
+        Self { number, reference, tries: 0, sent_by: None, ended: None, evidence: BTreeMap::new() }
     }
 
     pub fn evidence(&self) -> impl Iterator<Item = (&Evidence, &Timestamp)> {
@@ -114,7 +117,8 @@ impl Attempt {
 
     /// Whether the last try has neither come back nor been given up: it may not even be sent yet.
     pub fn is_last_try_out(&self) -> bool {
-        self.tries > 0 && self.known_of_try(self.tries) == Tries::InFlight
+        let has_ended = self.ended >= Some(self.tries);
+        self.tries > 0 && !has_ended && self.known_of_try(self.tries) == Tries::InFlight
     }
 
     fn has(&self, verdict: Verdict) -> bool {

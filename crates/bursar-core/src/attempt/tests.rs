@@ -147,6 +147,8 @@ impl Attempt {
         self.evidence =
             verdicts.map(|verdict| (Evidence::new(Source::Query, verdict), at(0))).collect();
         self.sent_by = self.sent_by.map(|_| at(0));
+        // It matters only whether a second or later try has ended.
+        self.ended = self.ended.filter(|ended| self.tries > 1 && *ended >= self.tries);
     }
 
     /// A mistake to be found: what is known is thrown away.

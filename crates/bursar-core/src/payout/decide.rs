@@ -160,7 +160,9 @@ fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
             settle(payout, attempt, State::Success, &[Booking::Settle])
         }
         // What is said may be about an earlier try; the one that is out must come back first.
-        Known::Latest(Knowledge::NotPaid { .. }) if is_tried_again(&payout) => Step::stays(payout),
+        Known::Latest(Knowledge::NotPaid { .. }) if is_tried_again(&payout) => {
+            waits_for_try(payout, context)
+        }
         Known::Latest(Knowledge::NotPaid { is_retryable }) => {
             let attempts = u32::try_from(payout.attempts.len()).unwrap_or(u32::MAX);
             let clocks = &context.channel.clocks;
@@ -182,6 +184,16 @@ fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
 
 fn is_tried_again(payout: &Payout) -> bool {
     payout.latest().is_some_and(|attempt| attempt.tries > 1 && attempt.is_last_try_out())
+}
+
+/// Whoever made the last try may be gone and never say how it ended: then a person must look.
+fn waits_for_try(payout: Payout, context: &Context<'_>) -> Step {
+    if let State::Processing { deadline, wait: Wait::Until(_), .. } = payout.state
+        && deadline <= context.now
+    {
+        return stuck(payout, StuckReason::Pending, context);
+    }
+    Step::stays(payout)
 }
 
 /// The channel has it: wait for the end, for a while.

@@ -74,6 +74,7 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
             Ok(Step::stays(payout))
         }
         Event::Submitted { attempt, r#try, outcome } => {
+            end_try(&mut payout, *attempt, *r#try);
             let evidence = submission_evidence(*r#try, outcome);
             let news = merge(&mut payout, *attempt, evidence, context.now);
             Ok(decide(payout, news, context))
@@ -105,6 +106,13 @@ impl Step {
 
     pub(super) fn stays(payout: Payout) -> Self {
         Self { payout, bookings: Vec::new(), effect: None }
+    }
+}
+
+fn end_try(payout: &mut Payout, number: u32, r#try: u32) {
+    let mut attempts = payout.attempts.iter_mut();
+    if let Some(attempt) = attempts.find(|attempt| attempt.number == number) {
+        attempt.ended = attempt.ended.max(Some(r#try));
     }
 }
 

@@ -351,6 +351,24 @@ fn the_refusal_of_one_try_says_nothing_about_another() {
     assert_eq!(after(again, &channel, &[duplicate]).0.state.status(), "PROCESSING");
 }
 
+/// “Accepted” names no try: one that was sent again must not count as out for ever once it has come back.
+#[test]
+fn a_second_try_that_was_accepted_and_failed_comes_to_its_end() {
+    let channel = Channel { submit_is_idempotent: true, ..channel() };
+    let again = payout(State::Submitting { lease_until: at(100) }, 2);
+    let told =
+        |verdict| Event::Told { attempt: 1, evidence: Evidence::new(Source::Callback, verdict) };
+    let failed = told(Verdict::NotPaid { is_retryable: false });
+    let accepted = Event::Submitted { attempt: 1, r#try: 2, outcome: Outcome::Duplicate };
+    let (ended, booked) = after(again.clone(), &channel, &[accepted, failed.clone()]);
+    assert_eq!((ended.state.status(), booked), ("FAILED", vec![Booking::Release]));
+
+    let (out, booked) = after(again, &channel, &[told(Verdict::Accepted), failed.clone()]);
+    assert_eq!((out.state.status(), booked), ("PROCESSING", vec![]));
+    let late = step(&out, &failed, &context(&channel, at(10_000))).unwrap();
+    assert_eq!((late.payout.state.status(), late.bookings), ("STUCK", vec![]));
+}
+
 #[test]
 fn two_people_decide_the_same_or_nothing_happens() {
     let channel = channel();
