@@ -73,6 +73,15 @@ pub(crate) fn progress(length: u64, what: &'static str) -> ProgressBar {
     }
 }
 
+/// The same for payouts on their way, with how many stand where.
+pub(crate) fn status_progress(length: u64) -> ProgressBar {
+    let bar = progress(length, "");
+    match ProgressStyle::with_template("{bar:40} {pos}/{len} ended, {elapsed}\n{wide_msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
 /// The same for a file that is read, with its size.
 pub(crate) fn byte_progress(length: u64) -> ProgressBar {
     let bar = progress(length, "");

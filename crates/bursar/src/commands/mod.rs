@@ -28,7 +28,6 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// A day of pay-ins, payouts, refunds and disputes in five markets, in memory
     Demo(demo::Arguments),
     /// Check the configuration, the chart of accounts, and that every template does what its mapping says
     Check(check::Arguments),

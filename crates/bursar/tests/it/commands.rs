@@ -169,34 +169,6 @@ fn check_finds_mistakes_without_running() {
 }
 
 #[test]
-fn the_demo_keeps_every_promise() {
-    let output = bursar(&["demo", "--payouts", "300", "--seed", "7"]).ok();
-    assert_eq!(output.lines().last(), Some("5 promises kept, trial balance = 0"));
-    for event in
-        ["PAYIN_COLLECTION", "settle", "expire", "PAYOUT_RETURN", "REFUND", "CHARGEBACK_HOLD"]
-    {
-        assert!(output.contains(event), "{event} is part of the day");
-    }
-    assert_eq!(
-        output,
-        bursar(&["demo", "--payouts", "300", "--seed", "7"]).ok(),
-        "the seed decides the day"
-    );
-    assert_ne!(output, bursar(&["demo", "--payouts", "300", "--seed", "8"]).ok());
-}
-
-#[test]
-fn the_books_of_the_demo_can_be_kept() {
-    let scratch = Scratch::new();
-    let data = scratch.path().join("demo").display().to_string();
-    bursar(&["demo", "--payouts", "50", "--data", &data]).ok();
-    let verified = bursar(&["ledger", "verify", "--data", &data]).ok();
-    assert!(verified.contains(" flows, "), "{verified}");
-    let again = bursar(&["demo", "--payouts", "50", "--data", &data]);
-    assert!(again.code != 0 && again.stderr.contains("is there already"), "{}", again.stderr);
-}
-
-#[test]
 fn bench_ends_with_a_line_for_programs() {
     let output = bursar(&["bench", "core", "--seconds", "1"]).ok();
     let last = output.lines().last().unwrap();

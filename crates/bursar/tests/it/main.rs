@@ -17,6 +17,7 @@ mod client;
 mod cluster;
 mod commands;
 mod conformance;
+mod demo;
 mod kill;
 mod ledger;
 mod licences;

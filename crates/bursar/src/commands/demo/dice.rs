@@ -24,4 +24,9 @@ impl Dice {
     pub(super) fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
+
+    pub(super) fn one_of<'t, T>(&mut self, things: &'t [T]) -> Option<&'t T> {
+        let count = u64::try_from(things.len()).unwrap_or_default();
+        things.get(usize::try_from(self.below(count)).unwrap_or_default())
+    }
 }

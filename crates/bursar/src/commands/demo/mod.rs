@@ -1,171 +1,139 @@
-//! `bursar demo`: a day in five markets on real books in SQLite, and a report that says whether every promise was kept.
+//! `bursar demo`: the whole of it in one process, over real sockets: merchants pay people out through providers that
+//! misbehave, and a report says whether every promise was kept.
 
 mod audit;
-mod day;
-mod desk;
+mod crowd;
 mod dice;
+mod feed;
+mod people;
+mod place;
+mod plan;
+mod report;
+mod stage;
 
-use std::fs;
-use std::io::ErrorKind;
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use bursar_core::money::{Currency, decimal};
-use bursar_core::rules::Rules;
-use bursar_core::views::TrialBalance;
 use clap::Args;
+use serde_json::Value;
+use tokio::runtime::Builder;
 
-use super::check::load_rulebook;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::signals::stop;
 use crate::terminal;
-use audit::{Books, Finding};
-use day::Day;
-use desk::Tally;
+use audit::Evidence;
+use crowd::Crowd;
+use feed::{Feed, Story};
+use people::{People, closed_books};
+use place::Place;
+use plan::Plan;
+use report::Report;
+use stage::{CHANNEL_NAMES, Stage};
 
+/// Payouts in five markets through providers that misbehave, over real sockets, with every promise checked
+///
+/// Books in SQLite, the engine and its API, and two hostile providers with books of their own run in this one process.
+/// Merchants are paid in, then pay out over HTTP, some of it twice under the same key. In the end the providers calm down,
+/// people decide what is still stuck, and everything is held against everything else. Nothing leaves this machine.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// How many payouts the day has
-    #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// How many payouts
+    #[arg(long, value_name = "N", default_value_t = 3_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     payouts: u64,
-    /// The same seed gives the same day
+    /// What is asked for, and how the providers throw their dice
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Leave the API up afterwards, until Ctrl-C
+    #[arg(long)]
+    serve: bool,
     /// Keep the books in this new directory, to look at them with `bursar ledger`
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }
 
-/// Where the books of the demo are; gone when it is over, unless somebody wants them.
-struct Place {
-    path: PathBuf,
-    is_kept: bool,
-}
-
-impl Place {
-    fn new(data: Option<PathBuf>) -> Result<Self, Failure> {
-        let Some(path) = data else {
-            let name = format!("bursar-demo-{}", std::process::id());
-            let mut path = std::env::temp_dir().join(&name);
-            // A demo that was killed may have left its own behind.
-            for number in 1_u32.. {
-                match fs::create_dir(&path) {
-                    Ok(()) => break,
-                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                        path.set_file_name(format!("{name}-{number}"));
-                    }
-                    Err(error) => {
-                        return Err(Failure::new(format!(
-                            "cannot make {}: {error}. Nothing was done",
-                            path.display()
-                        )));
-                    }
-                }
-            }
-            return Ok(Self { path, is_kept: false });
-        };
-        // Real books must not get a made-up day.
-        if path.exists() {
-            return Err(Failure::new(format!(
-                "{} is there already: nothing was done. Name a directory that the demo can make",
-                path.display()
-            )));
-        }
-        Ok(Self { path, is_kept: true })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            drop(fs::remove_dir_all(&self.path));
-        }
-    }
-}
+/// How long providers may misbehave once everything was asked for, and how long the rest may take.
+const HOSTILITY: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(2);
+/// Longer than anybody waits for all payouts to be asked for.
+const FOR_EVER: Duration = Duration::from_hours(24);
 
 impl Arguments {
     pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
         let config = Config::load(config)?;
-        let rules = Rules::from(load_rulebook(config.chart_path().as_deref())?);
-        let place = Place::new(self.data)?;
-        let (markets, bank_id) = (config.markets()?, config.default_bank_id()?);
-        let mut day = Day::new(&rules, &place.path, markets, bank_id, self.seed)?;
-        let progress = terminal::progress(self.payouts, "payouts");
-        day.run(self.payouts, &progress)?;
-        progress.finish_and_clear();
-
-        let mut desk = day.desk;
-        let books = desk.read(async |store| Books::read(&rules.rulebook, store).await)??;
-        report(&books, &desk.tally, self.seed)?;
-        let findings = audit::check(&books, &desk.world, &desk.tally);
-        judge(&findings, self.seed)
+        let place = Place::new(self.data.clone())?;
+        let runtime = Builder::new_multi_thread().enable_all().build()?;
+        let done = runtime.block_on(self.play(config, &place));
+        runtime.shutdown_background();
+        done
     }
-}
 
-fn judge(findings: &[Finding], seed: u64) -> Result<(), Failure> {
-    for finding in findings {
-        let mark = if finding.failures.is_empty() { "ok    " } else { "FAILED" };
-        terminal::say(&format!("{mark} {}", finding.promise))?;
-        for failure in &finding.failures {
-            terminal::say(&format!("       {failure}"))?;
+    async fn play(&self, config: Config, place: &Place) -> Result<(), Failure> {
+        let mut stopped = std::pin::pin!(stop()?);
+        let plan = Plan::new(&config.markets()?, &CHANNEL_NAMES, self.payouts, self.seed)?;
+        let stage = Stage::open(config, &place.path, self.seed).await?;
+        let kept = tokio::select! {
+            kept = self.act(&stage, plan) => kept,
+            () = &mut stopped => {
+                Err(Failure::new("the demo was stopped. No real money was touched"))
+            }
+        };
+        if self.serve && kept.is_ok() {
+            terminal::say(&format!("\nBURSAR_URL={} BURSAR_KEY={}", stage.url, stage.admin_key))?;
+            terminal::say("The API stays up until Ctrl-C; try `bursar payout list`, or /docs.")?;
+            stopped.await;
         }
+        stage.close().await?;
+        kept
     }
-    let broken = findings.iter().filter(|finding| !finding.failures.is_empty()).count();
-    if broken > 0 {
-        return Err(Failure::new(format!(
-            "{broken} of {} promises were broken with seed {seed}. No real money was touched; please report the seed",
-            findings.len()
-        )));
-    }
-    terminal::say(&format!("{} promises kept, trial balance = 0", findings.len()))
-}
 
-fn report(books: &Books, tally: &Tally, seed: u64) -> Result<(), Failure> {
-    let Books { trial, report, .. } = books;
-    terminal::say(&format!("A day in {} currencies (seed {seed})\n", trial.totals.len()))?;
-    let rows = tally
-        .rows()
-        .map(|(name, count)| {
-            let counts = [count.done, count.repeated, count.refused];
-            std::iter::once(name.to_owned()).chain(counts.iter().map(ToString::to_string)).collect()
-        })
-        .collect();
-    let header = ["what happened", "done", "repeated", "refused"];
-    terminal::say(&terminal::table(&header, 1, rows).to_string())?;
-    terminal::say(&trial_balance(trial))?;
-    terminal::say(&format!(
-        "{} commits, {} transactions, {} accounts, {} holds of which {} are still open, {} events told\n",
-        report.commits,
-        report.transactions,
-        report.accounts,
-        report.holds,
-        books.open_holds(),
-        report.events
-    ))
-}
+    /// From the first pay-in to the last promise.
+    async fn act(&self, stage: &Stage, plan: Plan) -> Result<(), Failure> {
+        let Plan { merchants, payins, orders, greedy } = plan;
+        let crowd = Crowd::open(stage, &merchants).await?;
+        let people = People::hire(stage, &crowd).await?;
+        let collected = crowd.collect(payins).await?;
+        let overdrawn = crowd.overdraw(&greedy).await?;
 
-fn trial_balance(trial: &TrialBalance) -> String {
-    let amount = |minor, currency: Currency| decimal(minor, currency);
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for total in &trial.totals {
-        for row in trial.rows.iter().filter(|row| row.currency == total.currency) {
-            rows.push(vec![
-                row.code.to_string(),
-                row.name.clone(),
-                row.currency.to_string(),
-                amount(row.debit, row.currency),
-                amount(row.credit, row.currency),
-                amount(row.balance, row.currency),
-            ]);
+        let mut feed = Feed::new(&crowd.house, terminal::status_progress(self.payouts));
+        let count = orders.len();
+        let is_asked = Cell::new(false);
+        let asking = async {
+            let made = crowd.pay(orders).await;
+            is_asked.set(true);
+            made
+        };
+        let following = feed.until(FOR_EVER, |feed| is_asked.get() && feed.all(count, |_| true));
+        let (made, _) = tokio::try_join!(asking, following)?;
+        feed.until(HOSTILITY, |feed| feed.all(count, Story::is_at_rest)).await?;
+        for provider in &stage.providers {
+            provider.calm().await?;
         }
-        rows.push(vec![
-            String::new(),
-            "Total".to_owned(),
-            total.currency.to_string(),
-            amount(total.debit, total.currency),
-            amount(total.credit, total.currency),
-            amount(total.debit.saturating_sub(total.credit), total.currency),
-        ]);
+        feed.until(PATIENCE, |feed| feed.all(count, Story::is_at_rest)).await?;
+        let books = closed_books(stage).await?;
+        let rulings = people.decide(&feed, &books).await?;
+        feed.until(PATIENCE, |feed| feed.all(count, |story| story.is_final)).await?;
+        feed.finish();
+
+        let books = closed_books(stage).await?;
+        let evidence = Evidence {
+            collected: &collected,
+            made: &made,
+            overdrawn: &overdrawn,
+            merchants: merchants.len(),
+            feed: &feed,
+            books: &books,
+            rulings: &rulings,
+        };
+        let (findings, cash) = evidence.check(&crowd).await?;
+        Report { evidence: &evidence, findings: &findings, cash: &cash, seed: self.seed }.print()
     }
-    let header = ["gl", "trial balance", "", "debit", "credit", "balance"];
-    terminal::table(&header, 3, rows).to_string()
+}
+
+/// A text of an answer.
+fn word<'v>(value: &'v Value, name: &str) -> Result<&'v str, Failure> {
+    value.get(name).and_then(Value::as_str).ok_or_else(|| {
+        Failure::new(format!("an answer has no `{name}`: {value}. No real money was touched"))
+    })
 }
