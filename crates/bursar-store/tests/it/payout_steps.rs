@@ -133,7 +133,7 @@ fn payin(a: u8, b: u8, amount: u32) -> NewPayIn {
     let said = Said::ALL[usize::from(a)];
     NewPayIn {
         key: (b == 7).then(|| Key { scope: "test".to_owned(), key: format!("payin-{a}") }),
-        actor: (b % 2 == 0).then(|| "ops".to_owned()),
+        actor: b.is_multiple_of(2).then(|| "ops".to_owned()),
         merchant: format!("m{}", b % 3),
         provider: "easy".to_owned(),
         reference: format!("r{}", b % 4),

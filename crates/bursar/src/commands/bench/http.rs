@@ -257,17 +257,19 @@ impl ClientArguments {
             BufReader::new(tokio::io::stdin()).read_line(&mut String::new()).await?;
             let mut callers = JoinSet::new();
             for (caller, stream) in (0..CALLERS).zip(connections) {
-                callers.spawn(async move {
-                    let mut stream = BufReader::new(stream);
-                    for number in share(caller, count) {
-                        post(&mut stream, number).await?;
-                    }
-                    Ok::<(), Failure>(())
-                });
+                callers.spawn(post_all(stream, caller, count));
             }
             all(callers).await
         })
     }
+}
+
+async fn post_all(stream: TcpStream, caller: u32, count: u32) -> Result<(), Failure> {
+    let mut stream = BufReader::new(stream);
+    for number in share(caller, count) {
+        post(&mut stream, number).await?;
+    }
+    Ok(())
 }
 
 /// One payout over a connection that stays open.
