@@ -101,8 +101,14 @@ fn money_in_a_currency_of_no_market_is_seen_all_the_same() {
     let server = Server::new();
     let admin = server.admin();
     admin.merchant("m1", "1000.00");
-    let body = json!({"merchant_id": "m1", "provider": "easypay", "reference": "r", "amount": "7.00", "currency": "USD"});
-    admin.post("/v1/payins", &body).is(201);
+    let payin = json!({"merchant_id": "m1", "provider": "easypay", "reference": "r", "amount": "7.00", "currency": "USD"});
+    admin.post("/v1/payins", &payin).refused(422, "unknown_market");
+    let event = json!({
+        "event": "ADJUSTMENT_CREDIT",
+        "reference": "r",
+        "variables": {"merchantId": "m1", "currency": "USD", "amount": "7.00"},
+    });
+    admin.post("/v1/ledger/transactions", &event).is(201);
     let found = admin.get("/v1/merchants/m1/balances").is(200);
     let expected = [("PKR", "1000.00"), ("USD", "7.00")].map(|(currency, available)| {
         json!({"currency": currency, "available": available, "held": "0.00", "pending": "0.00"})
