@@ -145,6 +145,7 @@ impl Browse for AnyStore {
         audit_back(before: Option<AuditPlace>, limit: u32) -> Vec<(AuditPlace, AuditEntry)>;
         record(key: &RecordKey) -> Option<Record>;
         records(kind: Kind, merchant: Option<&str>, before: Option<&str>, limit: u32) -> Vec<Record>;
+        live_channels() -> Vec<String>;
         live() -> Vec<Live>;
     }
 }

@@ -59,6 +59,9 @@ pub trait Browse {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<Record>, StoreError>>;
 
+    /// The channels that live payouts go through.
+    fn live_channels(&mut self) -> impl Future<Output = Result<Vec<String>, StoreError>>;
+
     /// The flows that wait for something, by kind and status.
     fn live(&mut self) -> impl Future<Output = Result<Vec<Live>, StoreError>>;
 }

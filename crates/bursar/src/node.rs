@@ -11,7 +11,7 @@ use bursar_core::request::Body;
 use bursar_core::rules::Rules;
 use bursar_engine::{Channels, Clock, Handle, Host, Limits, NotAdvanced, SystemClock, TestClock};
 use bursar_server::{App, ChannelNumbers, Numbers, Settings, Submit, Submitted, Unanswered};
-use bursar_store::{AnyStore, Location};
+use bursar_store::{AnyStore, Browse as _, Location};
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -77,9 +77,9 @@ impl Node {
                 Ok(runtime) => runtime,
                 Err(error) => return drop(started.send(Err(Failure::from(error)))),
             };
-            let store: AnyStore = match runtime.block_on(location.open()) {
+            let store: AnyStore = match runtime.block_on(open(&location, &rules)) {
                 Ok(store) => store,
-                Err(error) => return drop(started.send(Err(Failure::from(error)))),
+                Err(failure) => return drop(started.send(Err(failure))),
             };
             let (host, handle) =
                 Host::new(store, rules, channels, engine_clock, (Limits::default(), seed));
@@ -109,6 +109,21 @@ impl Node {
             )
         })
     }
+}
+
+/// The books, if every payout that is under way has its channel: the others could not come to an end.
+async fn open(location: &Location, rules: &Rules) -> Result<AnyStore, Failure> {
+    let mut store = location.open().await?;
+    let live = store.live_channels().await?;
+    let missing: Vec<String> =
+        live.into_iter().filter(|name| !rules.channels.contains_key(name)).collect();
+    if missing.is_empty() {
+        return Ok(store);
+    }
+    Err(Failure::new(format!(
+        "payouts are under way through {}, which the configuration does not have: nothing was started. Keep a channel configured until its payouts are final",
+        missing.join(", ")
+    )))
 }
 
 /// The embedded engine, as the server wants it.

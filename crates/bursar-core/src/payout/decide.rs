@@ -115,7 +115,7 @@ fn decide_settled(mut payout: Payout, news: Option<News>) -> Step {
         | Verdict::Refused { .. }
         | Verdict::Accepted => None,
     });
-    // Paid twice is the worse of the two.
+    // The worst of them stays.
     payout.case = payout.case.max(case);
     Step::stays(payout)
 }
@@ -123,7 +123,20 @@ fn decide_settled(mut payout: Payout, news: Option<News>) -> Step {
 /// The money leaves for this attempt.
 pub(super) fn settle(payout: Payout, attempt: u32, state: State, bookings: &[Booking]) -> Step {
     let paid = payout.attempts.iter().filter(|known| known.was_paid()).count();
-    let case = (paid > 1).then_some(Case::PaidTwice);
+    let case = match state {
+        _ if paid > 1 => Some(Case::PaidTwice),
+        State::LateSuccess => Some(Case::PaidAfterRelease),
+        State::Scheduled { .. }
+        | State::Ready { .. }
+        | State::Submitting { .. }
+        | State::Unconfirmed { .. }
+        | State::Processing { .. }
+        | State::Stuck { .. }
+        | State::Success
+        | State::Failed { .. }
+        | State::Cancelled
+        | State::Returned => None,
+    };
     Step::to(Payout { settled: Some(attempt), case, ..payout }, state, bookings)
 }
 

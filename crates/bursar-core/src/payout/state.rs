@@ -142,6 +142,8 @@ pub enum StuckReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Case {
+    /// The merchant had the money back, and the channel has paid: the merchant owes it.
+    PaidAfterRelease,
     /// Settled as paid, and the channel says that it was not.
     Contradicted,
     /// More than one attempt was paid.
@@ -151,6 +153,7 @@ pub enum Case {
 impl Case {
     pub const fn name(self) -> &'static str {
         match self {
+            Self::PaidAfterRelease => "paid_after_release",
             Self::Contradicted => "contradicted",
             Self::PaidTwice => "paid_twice",
         }

@@ -1,6 +1,6 @@
 //! Looking around: pages, newest first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::Flow;
@@ -86,6 +86,13 @@ impl Browse for Memory {
                 && before.is_none_or(|before| record.id.as_str() < before)
         });
         Ok(records.take(at_most(limit)).cloned().collect())
+    }
+
+    async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
+        let live = self.flows.values().filter(|flow| flow.due().is_some());
+        let channels: BTreeSet<String> =
+            live.filter_map(|flow| Some(flow.state.payout()?.terms.channel.clone())).collect();
+        Ok(channels.into_iter().collect())
     }
 
     async fn live(&mut self) -> Result<Vec<Live>, StoreError> {

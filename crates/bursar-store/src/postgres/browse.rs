@@ -106,6 +106,13 @@ impl Browse for Postgres {
         registry::page(&self.session(), kind, merchant, before, limit).await
     }
 
+    async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
+        self.reconnect().await?;
+        let sql = "SELECT DISTINCT f.state::json #>> '{flow,terms,channel}' COLLATE \"C\" AS channel
+                   FROM due d JOIN flows f ON f.id = d.flow WHERE f.kind = 'payout' ORDER BY channel";
+        self.session().query(sql, &[]).await?.iter().map(|row| get(row, 0)).collect()
+    }
+
     async fn live(&mut self) -> Result<Vec<Live>, StoreError> {
         self.reconnect().await?;
         let sql = "SELECT f.kind, f.status, count(*), min(f.updated_at) FROM due d JOIN flows f ON f.id = d.flow

@@ -104,6 +104,12 @@ impl Browse for Sqlite {
         registry::page(&self.connection, kind, merchant, before, limit)
     }
 
+    async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT DISTINCT json_extract(f.state, '$.flow.terms.channel') AS channel
+                   FROM due d JOIN flows f ON f.id = d.flow WHERE f.kind = 'payout' ORDER BY channel";
+        all(&self.connection, sql, [], |row| get(row, 0))
+    }
+
     async fn live(&mut self) -> Result<Vec<Live>, StoreError> {
         let sql = "SELECT f.kind, f.status, count(*), min(f.updated_at) FROM due d JOIN flows f ON f.id = d.flow
                    GROUP BY f.kind, f.status ORDER BY f.kind, f.status";

@@ -18,6 +18,7 @@ pub(crate) struct Looked {
     records: Vec<Record>,
     accounts: Vec<(Name, Account)>,
     live: Vec<Live>,
+    live_channels: Vec<String>,
 }
 
 pub(crate) async fn look_around(store: &mut (impl Query + Browse)) -> Looked {
@@ -44,6 +45,7 @@ pub(crate) async fn look_around(store: &mut (impl Query + Browse)) -> Looked {
         records,
         accounts: store.accounts_at(&addresses).await.unwrap(),
         live: store.live().await.unwrap(),
+        live_channels: store.live_channels().await.unwrap(),
         payouts,
     }
 }

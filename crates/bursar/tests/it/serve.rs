@@ -166,3 +166,16 @@ fn a_configuration_that_cannot_be_used_is_refused_before_anything_is_started() {
         assert!(!std::path::Path::new(&books).exists(), "no books were made");
     }
 }
+
+#[test]
+fn a_channel_with_payouts_under_way_must_stay_configured() {
+    let house = House::with("silent", "");
+    let server = house.open();
+    pay_out(&server, 1);
+    server.kill();
+    let [data, books, config, file, serve] = house.arguments();
+    std::fs::write(&file, "").unwrap();
+    let run = bursar_with(&[&serve, "--listen", "127.0.0.1:0", &data, &books, &config, &file], &[]);
+    let complaint = run.refused();
+    assert!(complaint.contains("under way through wallet"), "{complaint}");
+}
