@@ -214,13 +214,20 @@ impl Evidence<'_> {
 
     async fn two_people(&self, house: &Client) -> Result<Finding, Failure> {
         let mut actors: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut decided = BTreeSet::new();
         for entry in pages(house, "/v1/audit").await? {
-            if word(&entry, "action")?.starts_with("payout.confirm") {
-                let who = actors.entry(word(&entry, "resource")?.to_owned()).or_default();
+            let (action, id) = (word(&entry, "action")?, word(&entry, "resource")?);
+            let is_decision = action.starts_with("payout.confirm");
+            if is_decision || action == "payout.propose" {
+                let who = actors.entry(id.to_owned()).or_default();
                 who.insert(word(&entry, "actor")?.to_owned());
+            }
+            if is_decision {
+                decided.insert(id.to_owned());
             }
         }
         let large = self.made.iter().filter(|made| is_above(made.amount, FOUR_EYES_ABOVE));
+        let large = large.filter(|made| decided.contains(&made.id));
         let decided: Vec<_> =
             large.filter_map(|made| Some((&made.id, actors.get(&made.id)?))).collect();
         let alone = decided.iter().filter(|(_, who)| who.len() < 2);
