@@ -85,7 +85,7 @@ fn payouts_are_measured_in_memory() {
 fn payouts_are_measured_in_sqlite() {
     let scratch = Scratch::new();
     let data = scratch.path().join("bench").display().to_string();
-    assert_payouts(bench_payouts("sqlite", &["--data", &data]), "300 + 300 + 300 + 6", 3);
+    assert_payouts(bench_payouts("sqlite", &["--data", &data]), "300 + 300 + 300 + 6", 4);
     for lane in ["engine", "hot", "raw", "naive"] {
         bursar(&["ledger", "verify", "--data", &format!("{data}/{lane}")]).ok();
     }
