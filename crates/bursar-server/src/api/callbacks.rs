@@ -6,7 +6,6 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use bursar_connect::{ErrorMap, callback};
-use bursar_core::attempt::Evidence;
 use bursar_core::payin::{NewPayIn, Said};
 use bursar_core::registry::{Change, Registration, hexadecimal};
 use bursar_core::request::{self, Body, Told};
@@ -89,11 +88,10 @@ async fn hear(
         let detail = "the callback is not signed with this provider's secret: nothing was changed. Sign the raw body, and check that a callback_secret is configured";
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "bad_signature", detail));
     };
-    let digest = hexadecimal(&Sha256::digest(body));
     if app.0.rules.channels.contains_key(provider) {
-        tell(app, provider, &settings.errors, body, digest).await
+        tell(app, provider, &settings.errors, body).await
     } else {
-        collect(app, provider, body, digest).await
+        collect(app, provider, body).await
     }
 }
 
@@ -103,7 +101,6 @@ async fn tell(
     channel: &str,
     errors: &ErrorMap,
     body: &[u8],
-    digest: String,
 ) -> Result<Response, Problem> {
     let told = callback::parse_with(errors, body).map_err(|error| {
         if matches!(error, callback::BadCallback::Unmapped(_)) {
@@ -111,8 +108,8 @@ async fn tell(
         }
         Problem::bad_request(error.to_string())
     })?;
-    let evidence = Evidence { digest: Some(digest), ..told.evidence };
-    let told = Told { channel: channel.to_owned(), reference: told.reference, evidence };
+    let callback::Callback { reference, evidence } = told;
+    let told = Told { channel: channel.to_owned(), reference, evidence };
     match app.ask(Body::Tell(told)).await? {
         request::Reply::Noted { name, status } => {
             Ok(Reply(Noted { id: name, status: status.to_owned() }).into_response())
@@ -125,12 +122,7 @@ async fn tell(
 }
 
 /// About a pay-in.
-async fn collect(
-    app: &App,
-    provider: &str,
-    body: &[u8],
-    digest: String,
-) -> Result<Response, Problem> {
+async fn collect(app: &App, provider: &str, body: &[u8]) -> Result<Response, Problem> {
     let event: ProviderEvent = parse(body)?;
     let payin = NewPayIn {
         key: None,
@@ -145,7 +137,7 @@ async fn collect(
             Status::Completed => Said::Completed,
             Status::Failed => Said::Failed,
         },
-        event: event.event_id.unwrap_or(digest),
+        event: event.event_id.unwrap_or_else(|| hexadecimal(&Sha256::digest(body))),
     };
     let (reference, said) = (payin.reference.clone(), payin.said);
     let taken = payins::take(app, payin).await;

@@ -1,5 +1,7 @@
 //! Whether the process lives, and whether it can do its work.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -31,6 +33,8 @@ pub(super) struct Readiness {
     engine: bool,
 }
 
+/// Books that do not answer for so long are not there.
+const READ_MAX: Duration = Duration::from_secs(2);
 /// An engine that has not finished a turn for so long is not well.
 const LAG_MAX: SignedDuration = SignedDuration::from_secs(10);
 
@@ -38,7 +42,8 @@ const LAG_MAX: SignedDuration = SignedDuration::from_secs(10);
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses((status = 200, body = Readiness), (status = 503, body = Readiness)))]
 pub(super) async fn readyz(State(app): State<App>) -> Response {
-    let store = app.0.readers.read(async |store| store.control().await).await.is_ok();
+    let read = app.0.readers.read(async |store| store.control().await);
+    let store = tokio::time::timeout(READ_MAX, read).await.is_ok_and(|read| read.is_ok());
     let now = app.0.submit.now();
     let last = app.0.submit.numbers().last_turn;
     // A clock that is moved by hand jumps ahead of every turn; that is no lag.

@@ -53,7 +53,7 @@ impl Arguments {
     async fn serve(self, config: &Config) -> Result<(), Failure> {
         let rules = Arc::new(config.rules(load_rulebook(config.chart_path().as_deref())?)?);
         let connections = config.connections(&rules)?;
-        let settings = settings(config, self.test_clock);
+        let settings = settings(config, self.test_clock)?;
         let location = self.place.location()?;
         let listen = self.listen;
         let cannot = |error| {
@@ -95,13 +95,13 @@ impl Arguments {
     }
 }
 
-fn settings(config: &Config, has_test_clock: bool) -> Settings {
+fn settings(config: &Config, has_test_clock: bool) -> Result<Settings, Failure> {
     let admin_key = std::env::var("BURSAR_ADMIN_KEY").ok().filter(|key| !key.is_empty());
-    Settings {
+    Ok(Settings {
         admin_key: admin_key.map(|key| key_digest(&key)),
         rate_limit_per_s: config.api.rate_limit_per_s,
-        callbacks: config.callbacks(),
+        callbacks: config.callbacks()?,
         alerts: config.alert_limits(),
         has_test_clock,
-    }
+    })
 }

@@ -42,7 +42,9 @@ pub(crate) struct ChannelConfig {
     poll_interval_s: Option<f64>,
     poll_deadline_s: Option<f64>,
     #[serde(default)]
-    errors: BTreeMap<String, ErrorMeaning>,
+    errors: BTreeMap<String, String>,
+    #[serde(default)]
+    statuses: BTreeMap<String, String>,
     profile: Option<String>,
     seed: Option<u64>,
 }
@@ -71,16 +73,6 @@ enum AuthConfig {
         key_id: String,
         secret: String,
     },
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ErrorMeaning {
-    Rejected,
-    Retryable,
-    Duplicate,
-    NotFound,
-    Unknown,
 }
 
 #[derive(Deserialize)]
@@ -168,19 +160,22 @@ impl ChannelConfig {
     }
 
     /// What its error codes mean: the usual ones, and its own.
-    pub(crate) fn error_map(&self) -> ErrorMap {
+    pub(crate) fn error_map(&self, name: &str) -> Result<ErrorMap, Failure> {
         let mut map = ErrorMap::default();
-        for (code, meaning) in &self.errors {
-            let meaning = match meaning {
-                ErrorMeaning::Rejected => Meaning::Rejected { is_retryable: false },
-                ErrorMeaning::Retryable => Meaning::Rejected { is_retryable: true },
-                ErrorMeaning::Duplicate => Meaning::Duplicate,
-                ErrorMeaning::NotFound => Meaning::NotFound,
-                ErrorMeaning::Unknown => Meaning::Unknown,
-            };
+        for (code, word) in &self.errors {
+            let meaning: Meaning = word
+                .parse()
+                .map_err(|error| wrong(name, &format!("errors.{code}"), &format!("{error}")))?;
             map.codes.insert(code.clone(), meaning);
         }
-        map
+        for (status, word) in &self.statuses {
+            let key = format!("statuses.{status}");
+            let number =
+                status.parse().map_err(|_| wrong(name, &key, "an HTTP status is a number"))?;
+            let meaning = word.parse().map_err(|error| wrong(name, &key, &format!("{error}")))?;
+            map.statuses.insert(number, meaning);
+        }
+        Ok(map)
     }
 
     /// The way to it.
@@ -207,7 +202,7 @@ impl ChannelConfig {
                     submit_timeout,
                     query_timeout,
                     callback_url: self.callback_url.clone(),
-                    error_map: self.error_map(),
+                    error_map: self.error_map(name)?,
                     ..HttpSettings::new(url)
                 };
                 let made = HttpChannel::new(settings);

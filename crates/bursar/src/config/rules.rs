@@ -71,16 +71,21 @@ impl Config {
     }
 
     /// Who may tell us something, and how they prove who they are.
-    pub(crate) fn callbacks(&self) -> BTreeMap<String, CallbackSettings> {
-        let channels = self.channels.iter().filter_map(|(name, config)| {
-            let secret = config.callback_secret()?;
-            Some((name.clone(), CallbackSettings { secret, errors: config.error_map() }))
-        });
-        let providers = self.providers.iter().filter_map(|(name, config)| {
-            let secret = config.callback_secret()?;
-            Some((name.clone(), CallbackSettings { secret, errors: ErrorMap::default() }))
-        });
-        channels.chain(providers).collect()
+    pub(crate) fn callbacks(&self) -> Result<BTreeMap<String, CallbackSettings>, Failure> {
+        let mut callbacks = BTreeMap::new();
+        for (name, config) in &self.channels {
+            if let Some(secret) = config.callback_secret() {
+                let errors = config.error_map(name)?;
+                callbacks.insert(name.clone(), CallbackSettings { secret, errors });
+            }
+        }
+        for (name, config) in &self.providers {
+            if let Some(secret) = config.callback_secret() {
+                let errors = ErrorMap::default();
+                callbacks.insert(name.clone(), CallbackSettings { secret, errors });
+            }
+        }
+        Ok(callbacks)
     }
 
     pub(crate) fn alert_limits(&self) -> AlertLimits {

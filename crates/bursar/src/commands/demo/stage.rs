@@ -94,7 +94,7 @@ impl Stage {
         let settings = Settings {
             admin_key: Some(key_digest(&admin_key)),
             rate_limit_per_s: config.api.rate_limit_per_s,
-            callbacks: config.callbacks(),
+            callbacks: config.callbacks()?,
             alerts: config.alert_limits(),
             has_test_clock: false,
         };
