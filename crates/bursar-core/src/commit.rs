@@ -12,7 +12,7 @@ use crate::flow::Flow;
 use crate::idempotency::KnownKey;
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
-use crate::registry::RecordWrite;
+use crate::registry::{RecordKey, RecordWrite};
 use crate::request::Answer;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Commit {
     pub control: Option<ControlWrite>,
     /// Merchants, beneficiaries and keys that were made or changed.
     pub records: Vec<RecordWrite>,
+    /// Records that the decision relied on, at the versions that were read; whoever saves must still find these.
+    pub relied_on: Vec<(RecordKey, u64)>,
     /// What is done in the world once all of this is saved.
     pub effects: Vec<Effect>,
     /// One for each request of the batch, in its order.

@@ -90,6 +90,8 @@ struct Draft<'r> {
     records: BTreeMap<RecordKey, Record>,
     /// The version of each changed record when it was read.
     records_before: BTreeMap<RecordKey, Option<u64>>,
+    /// The version of each record that a decision relied on.
+    relied_on: BTreeMap<RecordKey, u64>,
 }
 
 impl<'r> Draft<'r> {
@@ -115,12 +117,17 @@ impl<'r> Draft<'r> {
             control,
             records: registry.into_iter().map(|record| (record.key(), record)).collect(),
             records_before: BTreeMap::new(),
+            relied_on: BTreeMap::new(),
         }
     }
 
     fn into_commit(self, answers: Vec<Answer>) -> Commit {
         let control = self.control_write();
         let Self { ledger, mut flows, flows_before, mut keys, events, audit, effects, .. } = self;
+        // What this very commit changes is checked by its own version.
+        let changed = &self.records_before;
+        let relied_on = self.relied_on.into_iter().filter(|(key, _)| !changed.contains_key(key));
+        let relied_on = relied_on.collect();
         let mut records = self.records;
         let records = self
             .records_before
@@ -137,7 +144,7 @@ impl<'r> Draft<'r> {
         new_keys.extend(self.new_keys.iter().filter_map(|digest| keys.remove(digest)));
         let rest = ledger.into_commit(answers);
         let (flows, keys) = (flow_writes, new_keys);
-        Commit { flows, keys, events, audit, control, records, effects, ..rest }
+        Commit { flows, keys, events, audit, control, records, relied_on, effects, ..rest }
     }
 
     /// Whoever saves must find the switches as they were read, if anything is sent or a switch was thrown.

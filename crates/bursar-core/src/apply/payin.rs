@@ -43,7 +43,7 @@ impl Draft<'_> {
     }
 
     /// Money that a provider has is the merchant's, closed or not; people record nothing new for one that is closed.
-    fn merchant_takes_payins(&self, new: &NewPayIn) -> Result<(), Rejection> {
+    fn merchant_takes_payins(&mut self, new: &NewPayIn) -> Result<(), Rejection> {
         match self.merchant_is_open(&new.merchant) {
             Err(Rejection::MerchantClosed { .. }) if new.actor.is_none() => Ok(()),
             known => known,

@@ -61,9 +61,13 @@ impl Draft<'_> {
     }
 
     /// Nothing new begins for a merchant that is not there or closed.
-    pub(super) fn merchant_is_open(&self, id: &str) -> Result<(), Rejection> {
-        let found = self.records.get(&RecordKey::merchant(id)).map(|record| &record.content);
-        match found {
+    pub(super) fn merchant_is_open(&mut self, id: &str) -> Result<(), Rejection> {
+        let key = RecordKey::merchant(id);
+        let found = self.records.get(&key);
+        if let Some(record) = found {
+            self.relied_on.entry(key).or_insert(record.version);
+        }
+        match found.map(|record| &record.content) {
             Some(Content::Merchant(merchant)) => match merchant.status {
                 MerchantStatus::Open => Ok(()),
                 MerchantStatus::Closed => {

@@ -193,6 +193,7 @@ impl Ledger {
             audit: Vec::new(),
             control: None,
             records: Vec::new(),
+            relied_on: Vec::new(),
             effects: Vec::new(),
             answers,
         }

@@ -200,6 +200,10 @@ impl Memory {
                 let found = self.registry.get(&write.after.key());
                 found.map(|record| record.version) == write.before
             });
+        let is_current = is_current
+            && commit.relied_on.iter().all(|(key, version)| {
+                self.registry.get(key).is_some_and(|record| record.version == *version)
+            });
         let version = commit.control.as_ref().map(|control| control.version);
         let is_as_read = version.is_none_or(|version| version == self.control.version);
         if is_funded && is_new && is_held && is_current && is_as_read {

@@ -82,6 +82,28 @@ pub(super) async fn save(
     session.write(sql, &values, known.len()).await
 }
 
+/// Records that the decision relied on must still be as they were read. Only whoever holds the head may ask: nobody else
+/// can commit a change meanwhile.
+pub(super) async fn check(
+    session: &Session<'_, Transaction<'_>>,
+    commit: &Commit,
+) -> Result<(), StoreError> {
+    if commit.relied_on.is_empty() {
+        return Ok(());
+    }
+    let (kinds, ids): (Vec<&str>, Vec<&str>) =
+        commit.relied_on.iter().map(|(key, _)| (key.kind.name(), key.id.as_str())).unzip();
+    let versions = commit.relied_on.iter().map(|(_, version)| number(*version));
+    let versions = versions.collect::<Result<Vec<i64>, _>>()?;
+    let sql = "SELECT count(*) FROM registry r
+               JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS k (kind, id, version)
+                    ON r.kind = k.kind AND r.id = k.id AND r.version = k.version";
+    let rows = session.query(sql, &[&kinds, &ids, &versions]).await?;
+    let count: i64 = rows.first().map_or(Ok(0), |row| get(row, 0))?;
+    let is_same = usize::try_from(count) == Ok(commit.relied_on.len());
+    if is_same { Ok(()) } else { Err(StoreError::Conflict) }
+}
+
 /// What both new and changed records write.
 struct Columns<'c> {
     kinds: Vec<&'static str>,

@@ -69,7 +69,9 @@ pub(super) async fn save(
     opened?;
     changed?;
     accounts?;
-    link(session, id, commit, &head?).await?;
+    let head = head?;
+    registry::check(session, commit).await?;
+    link(session, id, commit, &head).await?;
     Ok(new_lines)
 }
 

@@ -33,6 +33,7 @@ pub(super) fn page(
     all(connection, &sql, params![kind.name(), merchant, before, limit], record)
 }
 
+/// What a decision relied on needs no second look: from load to save nobody else writes.
 pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), StoreError> {
     for change in &commit.records {
         let record = &change.after;

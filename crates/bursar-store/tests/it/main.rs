@@ -10,6 +10,7 @@
 )]
 
 mod browse;
+mod closing;
 mod cluster;
 mod conformance;
 mod desk;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bursar_core::money::Currency;
 use bursar_core::rulebook::{Rulebook, RulebookError};
 use clap::Args;
 
@@ -50,6 +51,19 @@ impl Arguments {
             rulebook.version(),
             fingerprint(&rulebook)
         ))?;
+        let rules = config.rules(rulebook)?;
+        config.connections(&rules)?;
+        config.callbacks()?;
+        for channel in rules.channels.values() {
+            let currencies: Vec<&str> = channel.currencies.iter().map(Currency::code).collect();
+            terminal::say(&format!(
+                "channel: {} pays {} from {}, {} at once",
+                channel.name,
+                currencies.join(" "),
+                channel.bank,
+                channel.concurrency
+            ))?;
+        }
         terminal::say("drift=0")
     }
 }

@@ -143,6 +143,8 @@ fn alerts_are_raised_told_and_cleared() {
 fn a_configuration_that_cannot_be_used_is_refused_before_anything_is_started() {
     let house = House::new();
     let [data, books, config, file, serve] = house.arguments();
+    let checked = bursar_with(&["check", &config, &file], &[]).ok();
+    assert!(checked.contains("channel: wallet pays PKR from main, 64 at once"), "{checked}");
     for (text, words) in [
         ("[channels.wallet]\nkind = \"http\"\n", "channels.wallet.currencies"),
         ("[channels.wallet]\nkind = \"http\"\ncurrencies = [\"PKR\"]\n", "channels.wallet.url"),
@@ -164,6 +166,8 @@ fn a_configuration_that_cannot_be_used_is_refused_before_anything_is_started() {
             "{complaint}"
         );
         assert!(!std::path::Path::new(&books).exists(), "no books were made");
+        let checked = bursar_with(&["check", &config, &file], &[]).refused();
+        assert!(checked.contains(words), "{checked}");
     }
 }
 
