@@ -1,6 +1,9 @@
 //! Fees and the VAT on them. Each is rounded once, here; no later step divides money.
 
+use std::collections::BTreeMap;
+
 use crate::money::{Currency, Money, MoneyError};
+use crate::rejection::Rejection;
 
 /// A flat fee, a part of the amount, and VAT on the two together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +27,27 @@ pub enum TariffError {
 pub struct Quote {
     pub fee: Money,
     pub vat: Money,
+}
+
+impl Quote {
+    pub const fn nothing(currency: Currency) -> Self {
+        let nothing = Money::from_minor(0, currency);
+        Self { fee: nothing, vat: nothing }
+    }
+
+    /// In minor units.
+    pub const fn total(&self) -> i64 {
+        self.fee.minor().saturating_add(self.vat.minor())
+    }
+}
+
+/// What is charged for an amount; none if nobody has priced its currency.
+pub(crate) fn quote(
+    tariffs: &BTreeMap<Currency, Tariff>,
+    amount: Money,
+) -> Result<Option<Quote>, Rejection> {
+    let quote = tariffs.get(&amount.currency()).map(|tariff| tariff.quote(amount)).transpose();
+    quote.map_err(|error| Rejection::BadAmount { name: "amount".into(), error })
 }
 
 impl Tariff {

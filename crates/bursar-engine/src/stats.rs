@@ -80,6 +80,8 @@ const UNMAPPED: &str = "unmapped ";
 impl Stats {
     pub(crate) fn alert(&mut self, at: Timestamp, alert: Alert) {
         add(&mut self.alerts, 1);
+        // What is seen again and again must not push out of sight what is seen once.
+        self.latest_alerts.retain(|(_, known)| *known != alert);
         if self.latest_alerts.len() >= ALERTS_MAX {
             self.latest_alerts.pop_front();
         }

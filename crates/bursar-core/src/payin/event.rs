@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::state::Terms;
 use crate::funds::{Funds, parse_money};
 use crate::idempotency::Key;
-use crate::money::Money;
+use crate::pricing::{Quote, quote};
 use crate::rejection::Rejection;
 use crate::rulebook::RequestHash;
 use crate::rules::Rules;
@@ -62,17 +62,11 @@ impl NewPayIn {
             return Err(Rejection::NothingToPay { amount });
         }
         let currency = amount.currency();
-        let nothing = Money::from_minor(0, currency);
-        let (fee, vat) = match rules.payin_tariffs.get(&currency) {
-            Some(tariff) => {
-                let quote = tariff
-                    .quote(amount)
-                    .map_err(|error| Rejection::BadAmount { name: "amount".into(), error })?;
-                // Money that has arrived is booked: a fee that would take more than all of it is not charged.
-                let charged = quote.fee.minor().saturating_add(quote.vat.minor());
-                if charged > amount.minor() { (nothing, nothing) } else { (quote.fee, quote.vat) }
-            }
-            None if rules.payin_tariffs.is_empty() => (nothing, nothing),
+        let Quote { fee, vat } = match quote(&rules.payin_tariffs, amount)? {
+            // Money that has arrived is booked: a fee that would take more than all of it is not charged.
+            Some(quote) if quote.total() > amount.minor() => Quote::nothing(currency),
+            Some(quote) => quote,
+            None if rules.payin_tariffs.is_empty() => Quote::nothing(currency),
             None => return Err(Rejection::UnknownMarket { currency }),
         };
         let funds = Funds {

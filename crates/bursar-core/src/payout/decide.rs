@@ -123,19 +123,10 @@ fn decide_settled(mut payout: Payout, news: Option<News>) -> Step {
 /// The money leaves for this attempt.
 pub(super) fn settle(payout: Payout, attempt: u32, state: State, bookings: &[Booking]) -> Step {
     let paid = payout.attempts.iter().filter(|known| known.was_paid()).count();
-    let case = match state {
-        _ if paid > 1 => Some(Case::PaidTwice),
-        State::LateSuccess => Some(Case::PaidAfterRelease),
-        State::Scheduled { .. }
-        | State::Ready { .. }
-        | State::Submitting { .. }
-        | State::Unconfirmed { .. }
-        | State::Processing { .. }
-        | State::Stuck { .. }
-        | State::Success
-        | State::Failed { .. }
-        | State::Cancelled
-        | State::Returned => None,
+    let case = if paid > 1 {
+        Some(Case::PaidTwice)
+    } else {
+        (state == State::LateSuccess).then_some(Case::PaidAfterRelease)
     };
     Step::to(Payout { settled: Some(attempt), case, ..payout }, state, bookings)
 }

@@ -11,7 +11,7 @@ use crate::flow::Flow;
 use crate::funds::{Funds, parse_money};
 use crate::ids::PayoutId;
 use crate::ledger::to_microseconds;
-use crate::money::Money;
+use crate::pricing::{Quote, quote};
 use crate::rejection::Rejection;
 use crate::rulebook::RequestHash;
 use crate::rules::Rules;
@@ -47,16 +47,8 @@ impl NewPayout {
         }
         self.beneficiary.check()?;
         self.remarks.check()?;
-        let nothing = Money::from_minor(0, currency);
-        let (fee, vat) = match rules.payout_tariffs.get(&currency) {
-            Some(tariff) => {
-                let quote = tariff
-                    .quote(amount)
-                    .map_err(|error| Rejection::BadAmount { name: "amount".into(), error })?;
-                (quote.fee, quote.vat)
-            }
-            None => (nothing, nothing),
-        };
+        let quote = quote(&rules.payout_tariffs, amount)?;
+        let Quote { fee, vat } = quote.unwrap_or_else(|| Quote::nothing(currency));
         let (merchant, bank) = (self.merchant.clone(), channel.bank.clone());
         Ok(Terms {
             funds: Funds { merchant, bank, amount, fee, vat },
@@ -66,9 +58,7 @@ impl NewPayout {
             remarks: self.remarks.clone(),
         })
     }
-}
 
-impl NewPayout {
     /// Over what was asked for, not over what it costs: prices and channels may change between a request and its
     /// repetition.
     pub(crate) fn request_hash(&self) -> Result<[u8; 32], Rejection> {

@@ -64,11 +64,11 @@ impl World {
         for turn in 0..6_000 {
             let place = &self.places[(first + turn) % self.places.len()];
             match ask(&place.address(), method, path, headers, body) {
-                Ok(answer) if answer.status < 300 => return answer.body,
+                Some(answer) if answer.status < 300 => return answer.body,
                 // It is down, or went down before it answered: the same key again.
-                Ok(answer) if [429, 503].contains(&answer.status) => answered = Some(answer),
-                Err(_) => {}
-                Ok(answer) => {
+                Some(answer) if [429, 503].contains(&answer.status) => answered = Some(answer),
+                None => {}
+                Some(answer) => {
                     answered = Some(answer);
                     break;
                 }

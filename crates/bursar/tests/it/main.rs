@@ -12,6 +12,7 @@
 mod api;
 mod bench;
 mod bursar;
+mod caller;
 mod client;
 #[path = "../../../bursar-store/tests/it/cluster.rs"]
 mod cluster;

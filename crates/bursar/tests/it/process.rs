@@ -1,11 +1,12 @@
 //! The binary as a process that listens, and how it is asked.
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::caller::{Answer, Caller};
 
 /// A process of `bursar` that listens; killed when the test is over.
 pub(crate) struct Process {
@@ -62,36 +63,20 @@ impl Drop for Process {
     }
 }
 
-/// One request on a connection of its own. A process that is not there, or goes away, is an error.
+/// One request on a connection of its own. Nothing if the process is not there, or goes away before it has answered.
 pub(crate) fn ask(
     address: &str,
     method: &str,
     path: &str,
     headers: &[&str],
     body: &str,
-) -> io::Result<Answered> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(Duration::from_mins(1)))?;
-    let headers: String = headers.iter().flat_map(|header| [header, "\r\n"]).collect();
-    let length = body.len();
-    let text = format!(
-        "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}"
-    );
-    stream.write_all(text.as_bytes())?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    let broken = || io::Error::new(io::ErrorKind::UnexpectedEof, "half an answer");
-    let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(broken)?;
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let length = head
-        .lines()
-        .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-    if length.is_some_and(|length: usize| length != body.len()) {
-        return Err(broken());
-    }
+) -> Option<Answered> {
+    let headers: Vec<_> = headers.iter().filter_map(|header| header.split_once(": ")).collect();
+    let caller = Caller::new(address, None);
+    let Answer { status, text, .. } = caller.try_ask(method, path, &headers, body.as_bytes())?;
     // Some say what is wrong in plain words.
-    let body = serde_json::from_str(body).unwrap_or_else(|_| Value::from(body));
-    Ok(Answered { status: status.ok_or_else(broken)?, body })
+    let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    Some(Answered { status, body })
 }
 
 /// A port that nobody uses now, for a process that comes back to where it was.

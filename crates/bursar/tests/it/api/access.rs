@@ -7,10 +7,10 @@ use bursar_core::registry::Role;
 use bursar_server::{Access, access, access_table};
 use serde_json::json;
 
-use super::client::Caller;
 use super::desk::{id, order};
 use super::operations::operations;
 use super::server::Server;
+use crate::caller::Caller;
 
 /// Somebody who tries everything.
 struct Visitor {

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::client::Caller;
 use super::desk::{id, order};
 use super::server::Server;
+use crate::caller::Caller;
 
 #[test]
 fn a_body_that_cannot_be_used_is_a_problem_and_changes_nothing() {

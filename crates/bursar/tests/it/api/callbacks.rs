@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Caller, until};
 use super::desk::{id, order, said, signed};
 use super::script::Channel;
 use super::server::{CHANNEL_SECRET, PROVIDER_SECRET, Server};
+use crate::caller::{Caller, until};
 
 /// A payout of 100.00 that the channel has taken and not answered yet.
 fn submitted(channel: &Channel, admin: &Caller) -> Value {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Answer, Caller, until};
 use super::server::{CHANNEL_SECRET, PROVIDER_SECRET};
+use crate::caller::{Answer, Caller, until};
 
 impl Caller {
     /// Makes a merchant with so much to pay out.

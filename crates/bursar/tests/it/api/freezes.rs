@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Caller, until};
 use super::desk::{id, order};
 use super::server::{Server, Simulator};
+use crate::caller::{Caller, until};
 
 const SCOPES: [(&str, Option<&str>); 3] =
     [("global", None), ("channel", Some("wallet")), ("merchant", Some("m1"))];

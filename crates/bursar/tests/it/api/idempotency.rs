@@ -4,9 +4,9 @@ use std::sync::Barrier;
 
 use serde_json::json;
 
-use super::client::Answer;
 use super::desk::{id, order};
 use super::server::Server;
+use crate::caller::Answer;
 
 #[test]
 fn fifty_who_ask_at_once_under_one_key_get_one_payout() {

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use super::client::{Answer, Caller, until};
 use super::desk::{id, order};
 use super::server::{Server, Simulator};
+use crate::caller::{Answer, Caller, until};
 
 const CALLERS: usize = 8;
 const ORDERS: usize = 40;

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::client::Caller;
 use super::desk::order;
 use super::server::Server;
+use crate::caller::Caller;
 
 /// Everything, page by page.
 fn walk(caller: &Caller, list: &str, limit: usize) -> Vec<Value> {

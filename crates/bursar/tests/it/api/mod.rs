@@ -3,7 +3,6 @@
 mod access;
 mod bodies;
 mod callbacks;
-mod client;
 mod desk;
 mod document;
 mod freezes;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::client::{Answer, Caller};
 use super::desk::{id, order, signed};
 use super::server::{PROVIDER_SECRET, Server};
+use crate::caller::{Answer, Caller};
 
 /// What was done with success, as the document names it.
 struct Done(BTreeSet<(String, String)>);

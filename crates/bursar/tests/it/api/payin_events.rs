@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Answer, Caller};
 use super::server::Server;
+use crate::caller::{Answer, Caller};
 
 fn event(reference: &str, status: &str) -> Value {
     json!({"merchant_id": "m1", "reference": reference, "amount": "100.00", "currency": "PKR", "status": status})

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::bodies::{odd_paths, odd_times};
-use super::client::{Answer, until};
 use super::desk::{id, order, said};
 use super::operations::use_everything;
 use super::server::Server;
+use crate::caller::{Answer, until};
 use crate::cluster::Cluster;
 
 #[test]

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::client::Caller;
 use super::desk::{id, order, said};
 use super::server::Server;
+use crate::caller::Caller;
 
 /// A payout that was sent and never answered.
 fn stuck(admin: &Caller, amount: &str) -> Value {

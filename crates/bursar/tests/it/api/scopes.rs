@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::client::Caller;
 use super::desk::{id, order};
 use super::server::Server;
+use crate::caller::Caller;
 
 /// What a merchant has.
 struct Belongings {

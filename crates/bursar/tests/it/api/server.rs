@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::client::Caller;
+use crate::caller::Caller;
 use crate::process::Process;
 use crate::scratch::Scratch;
 
