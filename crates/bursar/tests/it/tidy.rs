@@ -5,15 +5,23 @@ use std::path::{Path, PathBuf};
 
 /// Which of our crates each crate may use. A crate that is not listed fails the test, so that its arrows are chosen
 /// and not found.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     ("bursar-core", &[]),
     ("bursar-store", &["bursar-core"]),
     ("bursar-connect", &["bursar-core"]),
     ("bursar-engine", &["bursar-core", "bursar-store"]),
     ("bursar-server", &["bursar-connect", "bursar-core", "bursar-store"]),
+    ("bursar-sim", &["bursar-core", "bursar-engine", "bursar-store"]),
     (
         "bursar",
-        &["bursar-connect", "bursar-core", "bursar-engine", "bursar-server", "bursar-store"],
+        &[
+            "bursar-connect",
+            "bursar-core",
+            "bursar-engine",
+            "bursar-server",
+            "bursar-sim",
+            "bursar-store",
+        ],
     ),
 ];
 
