@@ -108,55 +108,77 @@ impl SavedCommit {
 /// The link that a commit adds to the chain: a row that changes, goes or moves breaks the link it belongs to.
 ///
 /// Times count in microseconds, as the stores keep them.
-pub fn chain(previous: [u8; 32], time: Timestamp, rows: Appended<'_>) -> [u8; 32] {
-    let Appended { transactions, events, audit } = rows;
-    let mut digest = Sha256::new();
-    digest.update(previous);
-    digest.update(time.as_microsecond().to_be_bytes());
-    for length in [transactions.len(), events.len(), audit.len()] {
-        count(&mut digest, length);
-    }
-    for transaction in transactions {
-        for field in [transaction.event.as_bytes(), transaction.reference.as_bytes()] {
-            add(&mut digest, field);
+pub fn chain(previous: [u8; 32], time: Timestamp, rows: RowsDigest) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(previous);
+    hash.update(time.as_microsecond().to_be_bytes());
+    hash.update(rows.0);
+    hash.finalize().into()
+}
+
+/// What a commit appends, in short. It can be known before the link that it follows.
+#[derive(Debug, Clone, Copy)]
+pub struct RowsDigest([u8; 32]);
+
+impl Appended<'_> {
+    pub fn digest(self) -> RowsDigest {
+        let Self { transactions, events, audit } = self;
+        let mut hash = Sha256::new();
+        // One row at a time: many small pieces would cost more than the hash.
+        let mut row = Vec::new();
+        for length in [transactions.len(), events.len(), audit.len()] {
+            count(&mut row, length);
         }
-        digest.update(transaction.id.uuid().as_bytes());
-        digest.update(transaction.request_hash);
-        digest.update(transaction.rulebook_hash);
-        digest.update(transaction.effective_at.as_microsecond().to_be_bytes());
-        let reverts = transaction.reverts.map(|id| id.uuid().into_bytes());
-        add(&mut digest, reverts.as_ref().map_or(&[], |bytes| bytes.as_slice()));
-        count(&mut digest, transaction.postings.len());
-        for posting in &transaction.postings {
-            add(&mut digest, posting.source.as_bytes());
-            add(&mut digest, posting.destination.as_bytes());
-            add(&mut digest, posting.money.currency().code().as_bytes());
-            digest.update(posting.money.minor().to_be_bytes());
+        for transaction in transactions {
+            add_transaction(&mut row, transaction);
+            hash.update(&row);
+            row.clear();
         }
-    }
-    for event in events {
-        digest.update(event.id.uuid().as_bytes());
-        digest.update(event.sequence.to_be_bytes());
-        digest.update(event.time.as_microsecond().to_be_bytes());
-        for field in [&event.kind, &event.resource, &event.merchant, &event.data] {
-            add(&mut digest, field.as_bytes());
+        for event in events {
+            row.extend(event.id.uuid().as_bytes());
+            row.extend(event.sequence.to_be_bytes());
+            row.extend(event.time.as_microsecond().to_be_bytes());
+            for field in [&event.kind, &event.resource, &event.merchant, &event.data] {
+                add(&mut row, field.as_bytes());
+            }
+            hash.update(&row);
+            row.clear();
         }
-    }
-    for entry in audit {
-        digest.update(entry.time.as_microsecond().to_be_bytes());
-        for field in [&entry.actor, &entry.action, &entry.resource, &entry.note] {
-            add(&mut digest, field.as_bytes());
+        for entry in audit {
+            row.extend(entry.time.as_microsecond().to_be_bytes());
+            for field in [&entry.actor, &entry.action, &entry.resource, &entry.note] {
+                add(&mut row, field.as_bytes());
+            }
         }
+        hash.update(&row);
+        RowsDigest(hash.finalize().into())
     }
-    digest.finalize().into()
+}
+
+fn add_transaction(row: &mut Vec<u8>, transaction: &Transaction) {
+    add(row, transaction.event.as_bytes());
+    add(row, transaction.reference.as_bytes());
+    row.extend(transaction.id.uuid().as_bytes());
+    row.extend(transaction.request_hash);
+    row.extend(transaction.rulebook_hash);
+    row.extend(transaction.effective_at.as_microsecond().to_be_bytes());
+    let reverts = transaction.reverts.map(|id| id.uuid().into_bytes());
+    add(row, reverts.as_ref().map_or(&[], |bytes| bytes.as_slice()));
+    count(row, transaction.postings.len());
+    for posting in &transaction.postings {
+        add(row, posting.source.as_bytes());
+        add(row, posting.destination.as_bytes());
+        add(row, posting.money.currency().code().as_bytes());
+        row.extend(posting.money.minor().to_be_bytes());
+    }
 }
 
 /// Length first, so that two fields cannot run together.
-fn add(digest: &mut Sha256, field: &[u8]) {
-    count(digest, field.len());
-    digest.update(field);
+fn add(row: &mut Vec<u8>, field: &[u8]) {
+    count(row, field.len());
+    row.extend(field);
 }
 
-fn count(digest: &mut Sha256, length: usize) {
-    digest.update(u64::try_from(length).unwrap_or(u64::MAX).to_be_bytes());
+fn count(row: &mut Vec<u8>, length: usize) {
+    row.extend(u64::try_from(length).unwrap_or(u64::MAX).to_be_bytes());
 }

@@ -225,7 +225,7 @@ fn read<F: DeserializeOwned>(text: &str) -> Result<(F, Option<Parked>), String> 
 }
 
 /// What a flow takes as text, as a rule: room is made once.
-const TEXT_USUAL: usize = 1_024;
+const TEXT_USUAL: usize = 640;
 
 /// A value of texts and numbers as JSON.
 #[expect(clippy::expect_used, reason = "texts and numbers always have a JSON form")]

@@ -1,14 +1,16 @@
 //! A merchant's money that a flow puts aside: how much, for whom, and what the ledger's rules need to book it.
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::money::{Currency, Money, MoneyError};
 use crate::numscript::Name;
 use crate::rejection::Rejection;
 use crate::rulebook::{RequestHash, Values};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Stored", try_from = "Stored")]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Stored<'_>")]
 pub struct Funds {
     pub merchant: String,
     /// The bank that the money leaves from, if it leaves.
@@ -72,40 +74,41 @@ pub(crate) fn parse_money(name: &str, text: &str, currency: &str) -> Result<Mone
 /// As the stores keep it: amounts in minor units.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
-    merchant: String,
-    bank: String,
-    currency: String,
+struct Stored<'f> {
+    merchant: Cow<'f, str>,
+    bank: Cow<'f, str>,
+    currency: Cow<'f, str>,
     amount: i64,
     fee: i64,
     vat: i64,
 }
 
-impl From<Funds> for Stored {
-    fn from(funds: Funds) -> Self {
-        Self {
-            currency: funds.amount.currency().to_string(),
-            amount: funds.amount.minor(),
-            fee: funds.fee.minor(),
-            vat: funds.vat.minor(),
-            merchant: funds.merchant,
-            bank: funds.bank,
-        }
+impl Serialize for Funds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let stored = Stored {
+            merchant: (&*self.merchant).into(),
+            bank: (&*self.bank).into(),
+            currency: self.amount.code().into(),
+            amount: self.amount.minor(),
+            fee: self.fee.minor(),
+            vat: self.vat.minor(),
+        };
+        stored.serialize(serializer)
     }
 }
 
-impl TryFrom<Stored> for Funds {
+impl TryFrom<Stored<'_>> for Funds {
     type Error = String;
 
-    fn try_from(stored: Stored) -> Result<Self, String> {
+    fn try_from(stored: Stored<'_>) -> Result<Self, String> {
         let currency: Currency = stored.currency.parse().map_err(|error| format!("{error}"))?;
         let money = |minor| Money::from_minor(minor, currency);
         Ok(Self {
             amount: money(stored.amount),
             fee: money(stored.fee),
             vat: money(stored.vat),
-            merchant: stored.merchant,
-            bank: stored.bank,
+            merchant: stored.merchant.into_owned(),
+            bank: stored.bank.into_owned(),
         })
     }
 }

@@ -54,12 +54,12 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
 }
 
 /// A flow as people see it, and the same as text: whoever is told and whoever asked get the same words.
-struct Told {
+struct Seen {
     reply: FlowReply,
     text: String,
 }
 
-impl Told {
+impl Seen {
     fn new(flow: &Flow) -> Self {
         let reply = FlowReply::new(flow);
         let text = reply.encode();
@@ -219,8 +219,8 @@ impl<'r> Draft<'r> {
     }
 
     /// Remembers the reply with the commit that it belongs to.
-    fn answer(&mut self, key: &Key, request_hash: [u8; 32], flow: FlowId, told: Told) -> Reply {
-        let (digest, Told { reply, text }) = (key.digest(), told);
+    fn answer(&mut self, key: &Key, request_hash: [u8; 32], flow: FlowId, seen: Seen) -> Reply {
+        let (digest, Seen { reply, text }) = (key.digest(), seen);
         let known = KnownKey { key: key.clone(), request_hash, flow, reply: reply.clone(), text };
         self.keys.insert(digest, known);
         self.new_keys.push(digest);
@@ -229,9 +229,9 @@ impl<'r> Draft<'r> {
 
     /// The same about a flow as it is now.
     fn answer_about(&mut self, key: &Key, request_hash: [u8; 32], id: FlowId) -> Answer {
-        let told = self.flows.get(&id).map(Told::new);
-        let told = told.ok_or_else(|| Rejection::UnknownFlow { id: id.to_string() })?;
-        Ok(self.answer(key, request_hash, id, told))
+        let seen = self.flows.get(&id).map(Seen::new);
+        let seen = seen.ok_or_else(|| Rejection::UnknownFlow { id: id.to_string() })?;
+        Ok(self.answer(key, request_hash, id, seen))
     }
 
     /// Puts a flow that has changed where later requests find it.
@@ -254,11 +254,15 @@ impl<'r> Draft<'r> {
         flows.get(id)
     }
 
-    /// Tells the merchant about a flow that has changed; returns it as it was told.
-    fn tell(&mut self, flow: &Flow, admission: &Admission) -> Told {
+    /// Tells the merchant about a flow that has changed.
+    fn tell(&mut self, flow: &Flow, admission: &Admission) {
+        self.tell_as(flow, FlowReply::new(flow).encode(), admission);
+    }
+
+    /// The same in words that somebody has already found.
+    fn tell_as(&mut self, flow: &Flow, data: String, admission: &Admission) {
         let resource = flow.name();
         let seed = admission.seed.child([&resource, &flow.sequence.to_string()]);
-        let told = Told::new(flow);
         self.events.push(FeedEvent {
             id: EventId::new(admission.now, &seed, 0),
             kind: flow.state.event().to_owned(),
@@ -266,9 +270,8 @@ impl<'r> Draft<'r> {
             merchant: flow.merchant.clone(),
             sequence: flow.sequence,
             time: admission.now,
-            data: told.text.clone(),
+            data,
         });
-        told
     }
 
     /// Gives every flow of the lane whose time has come the event that says so.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Draft, Told};
+use super::{Draft, Seen};
 use crate::admit::TakePayIn;
 use crate::flow::{Flow, FlowState};
 use crate::idempotency::FlowReply;
@@ -37,7 +37,7 @@ impl Draft<'_> {
         if let Some(key) = &new.key {
             // Said again under a new key: the key is worth a commit of its own.
             self.ledger.touch(admission.now);
-            self.answer(key, request_hash, flow.id, Told::new(&flow));
+            self.answer(key, request_hash, flow.id, Seen::new(&flow));
         }
         Ok(Reply::Flow { reply: Box::new(FlowReply::new(&flow)), is_replay })
     }

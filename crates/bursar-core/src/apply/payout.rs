@@ -1,6 +1,6 @@
 //! Payouts: made, cancelled, decided, and moved on by what channels say.
 
-use super::Draft;
+use super::{Draft, Seen};
 use crate::admit::{Cancel, CreatePayout, Resolve};
 use crate::attempt::Attempt;
 use crate::effect::Effect;
@@ -50,12 +50,13 @@ impl Draft<'_> {
             state: FlowState::Payout(Box::new(payout)),
             parked: None,
         };
-        let (id, told) = (flow.id, self.tell(&flow, admission));
+        let (id, seen) = (flow.id, Seen::new(&flow));
+        self.tell_as(&flow, seen.text.clone(), admission);
         self.put(flow, admission);
         if let Some(actor) = actor {
             self.note((actor, "payout.create"), &name, "", admission);
         }
-        Ok(self.answer(key, *request_hash, id, told))
+        Ok(self.answer(key, *request_hash, id, seen))
     }
 
     /// Something was said about an attempt, by whoever ran an effect or by the channel itself.

@@ -1,6 +1,6 @@
 //! Reservations: made, decided by somebody, or over because their time has come.
 
-use super::Draft;
+use super::{Draft, Seen};
 use crate::admit::{Decide, Reserve};
 use crate::flow::{Flow, FlowState};
 use crate::ids::{FlowId, ReservationId};
@@ -31,9 +31,10 @@ impl Draft<'_> {
             state: FlowState::Reservation(reservation),
             parked: None,
         };
-        let (id, told) = (flow.id, self.tell(&flow, admission));
+        let (id, seen) = (flow.id, Seen::new(&flow));
+        self.tell_as(&flow, seen.text.clone(), admission);
         self.put(flow, admission);
-        Ok(self.answer(key, request_hash, id, told))
+        Ok(self.answer(key, request_hash, id, seen))
     }
 
     pub(super) fn decide(&mut self, decide: &Decide, admission: &Admission) -> Answer {

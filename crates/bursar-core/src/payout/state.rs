@@ -19,14 +19,18 @@ pub struct Payout {
     pub attempts: Vec<Attempt>,
     pub state: State,
     /// The attempt that the money was settled for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<u32>,
     /// What does not fit, once it is over: somebody must look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<Case>,
     /// How often the hold was opened.
     pub hold_epoch: u32,
     /// What gave the money back; taken back itself if it turns out that the channel has paid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub released_by: Option<TransactionId>,
     /// What one person decided and another must repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
 }
 
@@ -37,6 +41,7 @@ pub struct Terms {
     pub funds: Funds,
     pub channel: String,
     pub beneficiary: Beneficiary,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Remarks::is_empty")]
     pub remarks: Remarks,

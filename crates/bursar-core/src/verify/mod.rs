@@ -109,7 +109,7 @@ impl<'r> Verifier<'r> {
             self.differ(format!("commit {} is dated before the one it follows", commit.seq));
         }
         self.time = Some(commit.time);
-        let hash = chain(self.hash, commit.time, commit.appended());
+        let hash = chain(self.hash, commit.time, commit.appended().digest());
         if hash != commit.hash {
             self.differ(format!(
                 "commit {} does not have the hash of its rows: a row of it, or the order of commits, was changed",

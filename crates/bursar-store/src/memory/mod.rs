@@ -114,7 +114,7 @@ impl Turn for MemoryTurn<'_> {
         let saved = SavedCommit {
             seq: head.seq.saturating_add(1),
             time,
-            hash: chain(head.hash, time, commit.appended()),
+            hash: chain(head.hash, time, commit.appended().digest()),
             transactions: commit.transactions.clone(),
             events: commit.events.clone(),
             audit: commit.audit.clone(),

@@ -1,12 +1,12 @@
-//! Accounts and the chart lines they are opened under. Accounts are the rows that everybody wants, so they are locked in
-//! one order.
+//! Accounts and the chart lines they are opened under. Accounts are the rows that everybody wants: only whoever holds the
+//! head changes them.
 
 use std::sync::Arc;
 
 use bursar_core::chart::GlAccount;
 use bursar_core::commit::AccountWrite;
 use bursar_core::money::Currency;
-use futures_util::future::join3;
+use futures_util::future::join;
 use tokio_postgres::Transaction;
 use tokio_postgres::types::ToSql;
 
@@ -18,11 +18,7 @@ use crate::chart_lines::{ChartLines, NewLines, damaged};
 const OPEN: &str = "INSERT INTO accounts (address, currency, balance, version, line)
     SELECT address, currency, 0, 0, line FROM unnest($1::text[], $2::text[], $3::bigint[])
          AS k (address, currency, line)
-    ORDER BY address, currency ON CONFLICT DO NOTHING";
-const LOCK: &str =
-    "SELECT 1 FROM accounts JOIN unnest($1::text[], $2::text[]) AS k (address, currency)
-         USING (address, currency)
-    ORDER BY address, currency FOR NO KEY UPDATE OF accounts";
+    ON CONFLICT DO NOTHING";
 const CHANGE: &str = "UPDATE accounts a SET balance = a.balance + k.delta, version = a.version + 1
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
          AS k (address, currency, delta, least)
@@ -30,7 +26,7 @@ const CHANGE: &str = "UPDATE accounts a SET balance = a.balance + k.delta, versi
       AND (k.least IS NULL OR a.balance >= k.least)";
 
 /// To be prepared before `change`.
-pub(super) const STATEMENTS: [&str; 3] = [OPEN, LOCK, CHANGE];
+pub(super) const STATEMENTS: [&str; 2] = [OPEN, CHANGE];
 
 /// Net changes, each on top of an opening balance that must be enough. `lines` are the numbers of their chart lines.
 pub(super) async fn change(
@@ -38,11 +34,8 @@ pub(super) async fn change(
     changes: &[AccountWrite],
     lines: &[i64],
 ) -> Result<(), StoreError> {
-    // Rows come first, empty if they are new, so that every one can be locked in the same order.
-    let (opened, locked, added) =
-        join3(open(session, changes, lines), lock(session, changes), add(session, changes)).await;
+    let (opened, added) = join(open(session, changes, lines), add(session, changes)).await;
     opened?;
-    locked?;
     added
 }
 
@@ -64,17 +57,6 @@ async fn open(
     let currencies: Vec<Currency> =
         empty.iter().map(|change| change.after.balance.currency()).collect();
     session.query(OPEN, &[&addresses, &codes(&currencies), &lines]).await?;
-    Ok(())
-}
-
-async fn lock(
-    session: &Session<'_, Transaction<'_>>,
-    changes: &[AccountWrite],
-) -> Result<(), StoreError> {
-    let addresses: Vec<&str> = changes.iter().map(|change| &*change.address).collect();
-    let currencies: Vec<Currency> =
-        changes.iter().map(|change| change.after.balance.currency()).collect();
-    session.query(LOCK, &[&addresses, &codes(&currencies)]).await?;
     Ok(())
 }
 

@@ -22,7 +22,7 @@ impl Browse for Postgres {
         self.reconnect().await?;
         self.lines = row::chart_lines(&self.client).await?;
         let sql = "SELECT address, balance, currency, line FROM accounts WHERE address = ANY($1)
-                   ORDER BY address COLLATE \"C\", currency COLLATE \"C\"";
+                   ORDER BY address, currency";
         let addresses: Vec<&str> = addresses.iter().map(|address| &**address).collect();
         let rows = self.session().query(sql, &[&addresses]).await?;
         let account = |row| Ok((get::<String>(row, 0)?.into(), row::account(row, 1, &self.lines)?));

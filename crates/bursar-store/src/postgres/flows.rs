@@ -11,6 +11,7 @@ use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::{FlowReply, Key, KnownKey};
 use bursar_core::ids::FlowId;
 use bursar_core::plan::{DueClaim, ReadPlan};
+use futures_util::future::join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
 use uuid::Uuid;
@@ -23,6 +24,15 @@ use crate::chart_lines::{damaged, time};
 
 /// The columns that `flow` reads.
 const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.sequence, f.state, f.created_at, f.updated_at, f.status FROM flows f";
+
+const UPDATE: &str = "UPDATE flows f
+    SET status = k.status, version = k.version, sequence = k.sequence, state = k.state, updated_at = k.updated_at
+    FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[])
+         AS k (id, status, version, sequence, state, updated_at, before)
+    WHERE f.id = k.id AND f.version = k.before";
+const GONE: &str = "DELETE FROM due d
+    USING unnest($1::text[], $2::bigint[], $3::uuid[]) AS k (lane, due_at, flow)
+    WHERE d.lane = k.lane AND d.due_at = k.due_at AND d.flow = k.flow";
 
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
@@ -138,7 +148,7 @@ pub(super) async fn back(
 pub(super) async fn due(
     session: &Session<'_, impl GenericClient>,
 ) -> Result<Vec<(Due, FlowId)>, StoreError> {
-    let sql = "SELECT lane, due_at, flow FROM due ORDER BY lane COLLATE \"C\", due_at, flow";
+    let sql = "SELECT lane, due_at, flow FROM due ORDER BY lane, due_at, flow";
     let row = |row| {
         let due = Due { lane: get(row, 0)?, at: time(get(row, 1)?)? };
         Ok((due, FlowId::from_uuid(get(row, 2)?)))
@@ -163,13 +173,38 @@ fn flow(row: &Row) -> Result<Flow, StoreError> {
     })
 }
 
+/// What is known changes: this turn has it locked, so nobody is waited for.
+pub(super) async fn change(
+    session: &Session<'_, Transaction<'_>>,
+    commit: &Commit,
+) -> Result<(), StoreError> {
+    let known: Vec<&FlowWrite> =
+        commit.flows.iter().filter(|change| change.before.is_some()).collect();
+    let mut gone = DueRows::default();
+    for FlowWrite { before, after } in &commit.flows {
+        let before = before.as_ref().and_then(Flow::due);
+        if before != after.due() {
+            gone.extend(before, after.id);
+        }
+    }
+    session.prepare_all(&[UPDATE, GONE]).await?;
+    let (updated, deleted) = join(
+        update_flows(session, &known),
+        session.write(GONE, &[&gone.lanes, &gone.times, &gone.flows], gone.flows.len()),
+    )
+    .await;
+    updated?;
+    deleted
+}
+
+/// What is new comes.
 pub(super) async fn save(
     session: &Session<'_, Transaction<'_>>,
     commit: &Commit,
 ) -> Result<(), StoreError> {
     save_keys(session, &commit.keys).await?;
-    let (known, new): (Vec<&FlowWrite>, Vec<&FlowWrite>) =
-        commit.flows.iter().partition(|change| change.before.is_some());
+    let new: Vec<&FlowWrite> =
+        commit.flows.iter().filter(|change| change.before.is_none()).collect();
     if new.len() < MANY {
         insert_flows(session, &new).await?;
         save_attempts(session, &commit.flows).await?;
@@ -178,20 +213,13 @@ pub(super) async fn save(
         copy::flows(session, flows.map(|flow| (flow, flow.encode()))).await?;
         copy::attempts(session, &commit.flows).await?;
     }
-    update_flows(session, &known).await?;
-    let mut gone = DueRows::default();
     let mut come = DueRows::default();
-    for change in &commit.flows {
-        let before = change.before.as_ref().and_then(Flow::due);
-        let after = change.after.due();
-        if before != after {
-            gone.extend(before, change.after.id);
-            come.extend(after, change.after.id);
+    for FlowWrite { before, after } in &commit.flows {
+        let due = after.due();
+        if before.as_ref().and_then(Flow::due) != due {
+            come.extend(due, after.id);
         }
     }
-    let sql = "DELETE FROM due d USING unnest($1::text[], $2::bigint[], $3::uuid[]) AS k (lane, due_at, flow)
-               WHERE d.lane = k.lane AND d.due_at = k.due_at AND d.flow = k.flow";
-    session.write(sql, &[&gone.lanes, &gone.times, &gone.flows], gone.flows.len()).await?;
     if come.flows.len() >= MANY {
         return copy::due(session, &come).await;
     }
@@ -284,14 +312,9 @@ async fn update_flows(
     let before = |change: &&FlowWrite| change.before.as_ref().map_or(0, |flow| flow.version);
     let before = known.iter().map(|change| i64::try_from(before(change)).map_err(damaged));
     let before = before.collect::<Result<Vec<i64>, _>>()?;
-    let sql = "UPDATE flows f SET status = k.status, version = k.version, sequence = k.sequence, state = k.state,
-                                  updated_at = k.updated_at
-               FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[])
-                    AS k (id, status, version, sequence, state, updated_at, before)
-               WHERE f.id = k.id AND f.version = k.before";
     let values: [&(dyn ToSql + Sync); 7] =
         [&ids, &statuses, &versions, &sequences, &states, &updated, &before];
-    session.write(sql, &values, known.len()).await
+    session.write(UPDATE, &values, known.len()).await
 }
 
 /// What both new and changed flows write.

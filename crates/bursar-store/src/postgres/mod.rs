@@ -2,8 +2,8 @@
 //!
 //! A turn is one READ COMMITTED transaction with a constant number of statements. It locks the flows that it may step
 //! and nothing else while it loads; what an accepted event relied on is checked again by the statements that save, and a
-//! lost race is a conflict. References
-//! are read last, so that an event which somebody else has just posted is answered and not refused.
+//! lost race is a conflict. References are read last, so that an event which somebody else has just posted is answered and
+//! not refused.
 
 pub(crate) mod accounts;
 mod browse;

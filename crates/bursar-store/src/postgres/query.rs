@@ -24,7 +24,7 @@ impl Query for Postgres {
         self.reconnect().await?;
         self.lines = row::chart_lines(&self.client).await?;
         let sql = "SELECT address, balance, currency, line FROM accounts
-                   ORDER BY address COLLATE \"C\", currency COLLATE \"C\"";
+                   ORDER BY address, currency";
         let rows = self.session().query(sql, &[]).await?;
         let account = |row| Ok((get::<String>(row, 0)?.into(), row::account(row, 1, &self.lines)?));
         rows.iter().map(account).collect()
@@ -33,7 +33,7 @@ impl Query for Postgres {
     async fn holds(&mut self) -> Result<Vec<(HoldKey, Hold)>, StoreError> {
         self.reconnect().await?;
         let sql = "SELECT gl, reference, account, currency, amount, epoch, ended_by FROM holds
-                   ORDER BY gl, reference COLLATE \"C\"";
+                   ORDER BY gl, reference";
         let rows = self.session().query(sql, &[]).await?;
         rows.iter().map(|row| Ok((hold_key(row)?, row::hold(row, 2)?))).collect()
     }

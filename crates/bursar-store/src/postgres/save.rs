@@ -1,9 +1,10 @@
-//! A commit into its rows, in bulk. Hot rows come last and in order: accounts, then the head.
+//! A commit into its rows, in bulk. What everybody wants comes last: the head, then accounts.
 
-use bursar_core::commit::{Commit, HoldWrite, chain};
+use bursar_core::commit::{Commit, HoldWrite, RowsDigest, chain};
 use bursar_core::ids::CommitId;
 use bursar_core::money::Currency;
-use futures_util::future::{join, join5};
+use futures_util::future::{join, join3, join4};
+use tokio::task::yield_now;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Transaction};
 use uuid::Uuid;
@@ -43,36 +44,44 @@ pub(super) async fn save(
     session.prepare_all(&rows::STATEMENTS).await?;
     session.prepare_all(&accounts::STATEMENTS).await?;
     session.prepare_all(&[OPEN_HOLDS, CHANGE_HOLDS, LOCK_HEAD, COMMIT, HEAD]).await?;
+    let (known, new): (Vec<&HoldWrite>, Vec<&HoldWrite>) =
+        commit.holds.iter().partition(|change| change.before.is_some());
+    let (changed, ended, digest) =
+        join3(flows::change(session, commit), change_holds(session, &known), digest(commit)).await;
+    changed?;
+    ended?;
     let (few, many) = rows::split(&commit.transactions);
     rows::copy(session, id, many).await?;
     flows::save(session, commit).await?;
     feed::save(session, id, commit).await?;
     control::save(session, commit).await?;
     registry::save(session, commit).await?;
-    let (known, new): (Vec<&HoldWrite>, Vec<&HoldWrite>) =
-        commit.holds.iter().partition(|change| change.before.is_some());
     let new = if new.len() < MANY {
         new
     } else {
         copy::holds(session, &new).await?;
         Vec::new()
     };
-    let (inserted, opened, changed, accounts, head) = join5(
+    let (inserted, opened, head, accounts) = join4(
         rows::insert(session, id, few),
         open_holds(session, &new),
-        change_holds(session, &known),
-        accounts::change(session, &commit.accounts, &numbers),
         session.query(LOCK_HEAD, &[]),
+        accounts::change(session, &commit.accounts, &numbers),
     )
     .await;
     inserted?;
     opened?;
-    changed?;
-    accounts?;
     let head = head?;
+    accounts?;
     registry::check(session, commit).await?;
-    link(session, id, commit, &head).await?;
+    link(session, id, commit, digest, &head).await?;
     Ok(new_lines)
+}
+
+/// Made while the server is busy with what was sent before.
+async fn digest(commit: &Commit) -> RowsDigest {
+    yield_now().await;
+    commit.appended().digest()
 }
 
 async fn open_holds(
@@ -121,6 +130,7 @@ async fn link(
     session: &Session<'_, Transaction<'_>>,
     id: CommitId,
     commit: &Commit,
+    digest: RowsDigest,
     head: &[Row],
 ) -> Result<(), StoreError> {
     let Some(decided) = commit.time else { return Ok(()) };
@@ -129,7 +139,7 @@ async fn link(
     let last = get::<Option<i64>>(row, 2)?.map(to_time).transpose()?;
     // Another process may have committed since this one looked at the clock.
     let time = last.map_or(decided, |last| last.max(decided));
-    let hash = chain(hash(row, 1)?, time, commit.appended());
+    let hash = chain(hash(row, 1)?, time, digest);
     let control_version = control::next_version(commit, get(row, 3)?)?;
     let (uuid, time, hash) = (id.uuid(), time.as_microsecond(), hash.as_slice());
     let commit: [&(dyn ToSql + Sync); 4] = [&seq, &uuid, &time, &hash];

@@ -129,18 +129,20 @@ fn flow_id(row: &Row<'_>, column: usize) -> Result<FlowId, StoreError> {
     Ok(FlowId::from_uuid(Uuid::from_bytes(get(row, column)?)))
 }
 
-/// A statement for each kind of row, prepared once and run for all of them.
-pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), StoreError> {
-    insert(connection, new(&commit.flows).map(|flow| (flow, flow.encode())))?;
-    update(connection, &commit.flows)?;
+/// A statement for each kind of row, prepared once and run for all of them. The states are those of the flows, in their
+/// order.
+pub(super) fn save(
+    connection: &Connection,
+    commit: &Commit,
+    states: &[String],
+) -> Result<(), StoreError> {
+    let changes = || commit.flows.iter().zip(states);
+    let new = changes().filter(|(change, _)| change.before.is_none());
+    insert(connection, new.map(|(change, state)| (&change.after, state)))?;
+    update(connection, changes())?;
     insert_attempts(connection, &commit.flows)?;
     save_due(connection, &commit.flows)?;
     insert_keys(connection, &commit.keys)
-}
-
-/// The flows that were not there before.
-pub(crate) fn new(changes: &[FlowWrite]) -> impl Iterator<Item = &Flow> {
-    changes.iter().filter(|change| change.before.is_none()).map(|change| &change.after)
 }
 
 /// Flows, each with its state as text.
@@ -170,12 +172,15 @@ pub(crate) fn insert<'f>(
 }
 
 /// Each must still be at the version that was read.
-fn update(connection: &Connection, changes: &[FlowWrite]) -> Result<(), StoreError> {
+fn update<'c>(
+    connection: &Connection,
+    changes: impl Iterator<Item = (&'c FlowWrite, &'c String)>,
+) -> Result<(), StoreError> {
     let sql =
         "UPDATE flows SET status = ?2, version = ?3, sequence = ?4, state = ?5, updated_at = ?6
                WHERE id = ?1 AND version = ?7";
     let mut statement = prepare(connection, sql)?;
-    for FlowWrite { before, after } in changes {
+    for (FlowWrite { before, after }, state) in changes {
         let Some(before) = before else { continue };
         let id = after.id.uuid();
         let values = params![
@@ -183,7 +188,7 @@ fn update(connection: &Connection, changes: &[FlowWrite]) -> Result<(), StoreErr
             after.state.status(),
             number(after.version)?,
             number(after.sequence)?,
-            after.encode(),
+            state,
             after.updated_at.as_microsecond(),
             number(before.version)?
         ];

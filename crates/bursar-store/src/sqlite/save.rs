@@ -1,9 +1,11 @@
 //! A commit into its rows. Every condition that the decision relied on is checked again by the statement that writes.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 use bursar_core::chart::GlAccount;
-use bursar_core::commit::{AccountWrite, Commit, HoldWrite, chain};
+use bursar_core::commit::{AccountWrite, Commit, HoldWrite, RowsDigest, chain};
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::{Hold, HoldState};
 use rusqlite::{Connection, Statement, params};
@@ -13,6 +15,9 @@ use super::{classify, control, feed, flows, registry, rows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, NewLines};
 
+/// From how many flows on it pays to compute on another core what is written last.
+const MANY: usize = 64;
+
 /// Returns the chart lines that had to be written down.
 pub(super) fn save(
     connection: &Connection,
@@ -20,13 +25,42 @@ pub(super) fn save(
     id: CommitId,
     commit: &Commit,
 ) -> Result<NewLines, StoreError> {
+    if commit.flows.len() < MANY {
+        return write_all(connection, lines, (id, commit), || Texts::new(commit));
+    }
+    thread::scope(|scope| {
+        let texts = scope.spawn(|| Texts::new(commit));
+        let texts = || texts.join().unwrap_or_else(|panic| resume_unwind(panic));
+        write_all(connection, lines, (id, commit), texts)
+    })
+}
+
+/// What has to be computed from a commit before it can be written.
+struct Texts {
+    digest: RowsDigest,
+    /// The states of its flows, in their order.
+    states: Vec<String>,
+}
+
+impl Texts {
+    fn new(commit: &Commit) -> Self {
+        let states = commit.flows.iter().map(|change| change.after.encode()).collect();
+        Self { digest: commit.appended().digest(), states }
+    }
+}
+
+fn write_all(
+    connection: &Connection,
+    lines: &ChartLines,
+    (id, commit): (CommitId, &Commit),
+    texts: impl FnOnce() -> Texts,
+) -> Result<NewLines, StoreError> {
     let mut new_lines = NewLines::new();
     let Some(time) = commit.time else { return Ok(new_lines) };
     let (seq, previous): (i64, [u8; 32]) = connection
         .query_row("SELECT seq, hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(|error| classify(&error))?;
     let seq = seq.saturating_add(1);
-    let hash = chain(previous, time, commit.appended());
     rows::insert(connection, id, &commit.transactions)?;
     let mut statement = prepare(connection, ACCOUNT)?;
     for write in &commit.accounts {
@@ -34,10 +68,12 @@ pub(super) fn save(
         account(&mut statement, line, write)?;
     }
     holds(connection, &commit.holds)?;
-    flows::save(connection, commit)?;
     control::save(connection, commit)?;
     registry::save(connection, commit)?;
     feed::save(connection, id, &commit.events, &commit.audit)?;
+    let Texts { digest, states } = texts();
+    flows::save(connection, commit, &states)?;
+    let hash = chain(previous, time, digest);
     let uuid = id.uuid();
     let values = params![seq, uuid.as_bytes().as_slice(), time.as_microsecond(), hash.as_slice()];
     let sql = "INSERT INTO commits (seq, id, time, hash) VALUES (?1, ?2, ?3, ?4)";

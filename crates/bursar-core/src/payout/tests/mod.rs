@@ -2,6 +2,7 @@
 
 mod explore;
 mod mutants;
+mod stored;
 mod world;
 
 use jiff::{SignedDuration, Timestamp};
@@ -225,26 +226,6 @@ fn only_what_is_not_final_is_due() {
     for payout in states() {
         assert_eq!(payout.state.due().is_none(), payout.state.is_final());
     }
-}
-
-#[test]
-fn every_stored_payout_reads_back() {
-    let mut texts = Vec::new();
-    for payout in states() {
-        let flow = Flow {
-            id: FlowId::new(at(0), &Seed::from(1), 0),
-            merchant: "m1".to_owned(),
-            version: 1,
-            sequence: 1,
-            created_at: at(0),
-            updated_at: at(0),
-            state: FlowState::Payout(Box::new(payout)),
-            parked: None,
-        };
-        texts.push(flow.encode());
-        assert_eq!(Flow::decode("payout", &flow.encode()).unwrap(), (flow.state, None));
-    }
-    insta::assert_snapshot!(texts.join("\n"));
 }
 
 fn told(attempt: u32, verdict: Verdict) -> Event {

@@ -57,7 +57,6 @@ impl PostgresBaseline {
         Ok(Self { books, server, name })
     }
 
-    /// Another connection to the same books, for another writer.
     /// Where these books are, on the server of this URL.
     pub fn location(&self, server: &str) -> Location {
         let name = &self.name;
@@ -75,6 +74,7 @@ impl PostgresBaseline {
         Location::Database(named)
     }
 
+    /// Another connection to the same books, for another writer.
     pub async fn another(&self) -> Result<Postgres, StoreError> {
         let mut config = self.server.clone();
         config.dbname(&self.name);

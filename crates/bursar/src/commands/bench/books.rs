@@ -58,7 +58,7 @@ impl Head {
     pub(super) fn link(&mut self, id: CommitId, commit: Commit) -> Decided {
         let time = commit.time.unwrap_or_default();
         self.seq = self.seq.saturating_add(1);
-        self.hash = chain(self.hash, time, commit.appended());
+        self.hash = chain(self.hash, time, commit.appended().digest());
         let Commit { transactions, events, audit, accounts, holds, flows, keys, .. } = commit;
         let accounts = accounts.into_iter().map(|write| (write.address, write.after)).collect();
         Decided {
