@@ -17,7 +17,6 @@ pub(crate) fn out() -> Out {
     BufWriter::new(io::stdout().lock())
 }
 
-/// Writes a block of text to standard output.
 /// Logs go to standard error, as `BURSAR_LOG` says; `BURSAR_LOG_FORMAT=json` for programs.
 pub(crate) fn log() -> Result<(), Failure> {
     let filter = EnvFilter::builder()
@@ -31,6 +30,7 @@ pub(crate) fn log() -> Result<(), Failure> {
     set.map_err(|error| Failure::new(format!("cannot log: {error}. Nothing was started")))
 }
 
+/// Writes a block of text to standard output.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")?;

@@ -106,3 +106,33 @@ fn payouts_are_measured_in_postgres() {
     assert!(refused.contains("there is a database `bursar_bench_four` already"), "{refused}");
     cluster.new_database("bursar_bench_hot");
 }
+
+/// Everything there is, with one table in the end and a plot of each kind.
+fn assert_all(store: &str, more: &[&str]) {
+    let scratch = Scratch::new();
+    let plots = scratch.path().join("plots");
+    let folder = plots.display().to_string();
+    let arguments = ["bench", "all", "--store", store, "--thousandths", "1", "--plots", &folder];
+    let text = bursar(&[&arguments, more].concat()).ok();
+    let table = text.rsplit_once("figure").unwrap().1;
+    let names =
+        ["core.payouts", "core.template", "ledger", "batches", "growth", "sleeping", "recovery"];
+    for name in names {
+        assert!(table.contains(name), "{name}: {text}");
+    }
+    for name in ["throughput", "latency", "growth"] {
+        let svg = std::fs::read_to_string(plots.join(format!("{name}-{store}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("<polyline"), "{svg}");
+    }
+}
+
+#[test]
+fn all_of_it_is_measured_in_sqlite() {
+    assert_all("sqlite", &[]);
+}
+
+#[test]
+fn all_of_it_is_measured_in_postgres() {
+    let cluster = Cluster::start();
+    assert_all("postgres", &["--database-url", &cluster.url()]);
+}

@@ -11,9 +11,12 @@ use bursar_core::ledger::{Admission, Ledger};
 use bursar_core::money::{Currency, Money};
 use bursar_core::numscript::{Features, Inputs, Mode, Name, Program, Snapshot};
 use bursar_core::rulebook::{Bound, Rule};
+use bursar_store::Memory;
 use clap::Args;
 use jiff::Timestamp;
 
+use super::payouts::{Driver, Merchants, Payouts, in_flight_max, open, rules, runtime};
+use super::summary::{Figure, Floor};
 use super::{rate, ratio};
 use crate::commands::check::load_rulebook;
 use crate::failure::Failure;
@@ -23,17 +26,17 @@ use crate::terminal;
 pub(crate) struct Arguments {
     /// How long each measurement takes
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
-    seconds: u64,
+    pub(super) seconds: u64,
 }
 
 const EVENT: &str = "PAYIN_COLLECTION";
 /// As many merchants as `bench ledger` has.
 const MERCHANTS: usize = 1_000;
-/// The figure that a template must reach.
+/// The figure that a template must reach, and a payout.
 const FLOOR: u128 = 300_000;
 
 impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<Vec<Figure>, Failure> {
         let duration = Duration::from_secs(self.seconds);
         let rulebook = load_rulebook(None)?;
         let payins = Payins::new()?;
@@ -63,14 +66,31 @@ impl Arguments {
         terminal::say(&terminal::table(&header, 1, rows).to_string())?;
         let verdict = if template >= FLOOR { "reached" } else { "missed" };
         terminal::say(&format!("floor of {FLOOR} template runs a second: {verdict}"))?;
+        let figure = |name: &str, value, unit| Figure {
+            name: format!("core.{name}"),
+            value,
+            unit,
+            limit: raw,
+            floor: None,
+        };
+        let payouts = Figure {
+            name: "core.payouts".to_owned(),
+            value: payouts(duration)?,
+            unit: "payouts/s",
+            limit: FLOOR,
+            floor: Some(Floor::AtLeast(100)),
+        };
+        let verdict = payouts.verdict().unwrap_or_default();
         terminal::say(&format!(
-            "name=core.post value={post} unit=posts/s limit={raw} ratio={}",
-            ratio(post, raw)
+            "payouts from request to payment, in memory: {} a second, {verdict}",
+            payouts.value
         ))?;
-        terminal::say(&format!(
-            "name=core.template value={template} unit=runs/s limit={raw} ratio={}",
-            ratio(template, raw)
-        ))
+        let figures =
+            vec![payouts, figure("post", post, "posts/s"), figure("template", template, "runs/s")];
+        for figure in &figures {
+            terminal::say(&figure.line())?;
+        }
+        Ok(figures)
     }
 }
 
@@ -188,6 +208,26 @@ fn post(duration: Duration, rule: &Rule, payins: &Payins) -> Result<u128, Failur
             .and_then(|bound| ledger.post_bound(&bound, &admission));
         black_box(outcome.map_err(|rejection| Failure::new(rejection.to_string()))?);
         Ok(())
+    })
+}
+
+/// The whole life of payouts through engine and core, kept in memory.
+fn payouts(duration: Duration) -> Result<u128, Failure> {
+    const BATCH: u32 = 1_000;
+    let rules = rules(in_flight_max(BATCH))?;
+    let mut store = Memory::default();
+    let mut driver = Driver::new(&rules, BATCH, Seed::from(1));
+    let mut payouts = Payouts::new(Merchants::Uniform, 1);
+    runtime()?.block_on(async {
+        open(&mut store, &rules, Merchants::Uniform).await?;
+        let (mut time, mut done) = (Duration::default(), 0_u128);
+        while time < duration {
+            driver.ask(&mut store, &rules, payouts.next(BATCH), &mut time).await?;
+            done = done.saturating_add(BATCH.into());
+        }
+        driver.finish(&mut store, &rules, &mut time).await?;
+        let nanoseconds = time.as_nanos().max(1);
+        Ok(done.saturating_mul(1_000_000_000).checked_div(nanoseconds).unwrap_or_default())
     })
 }
 

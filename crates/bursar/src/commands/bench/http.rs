@@ -133,7 +133,7 @@ async fn prepare(submit: &dyn Submit, count: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-fn answered<T>(
+pub(super) fn answered<T>(
     answer: Result<Result<T, bursar_core::rejection::Rejection>, bursar_server::Unanswered>,
 ) -> Result<T, Failure> {
     match answer {
@@ -184,7 +184,7 @@ async fn ask_directly(submit: &Arc<dyn Submit>, count: u32) -> Result<(), Failur
     all(callers).await
 }
 
-async fn all(mut callers: JoinSet<Result<(), Failure>>) -> Result<(), Failure> {
+pub(super) async fn all(mut callers: JoinSet<Result<(), Failure>>) -> Result<(), Failure> {
     while let Some(done) = callers.join_next().await {
         done.map_err(|error| Failure::new(format!("a caller failed: {error}")))??;
     }

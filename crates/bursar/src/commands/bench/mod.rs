@@ -1,12 +1,20 @@
 //! `bursar bench`: every figure is measured beside a raw limit and a naive variant in the same run.
 
+mod all;
+mod batches;
 mod books;
 mod core;
+mod growth;
 mod http;
 mod ledger;
 mod measure;
 mod payouts;
 mod place;
+mod plot;
+mod process;
+mod recovery;
+mod sleeping;
+mod summary;
 
 use std::time::{Duration, Instant};
 
@@ -22,18 +30,37 @@ pub(crate) enum Command {
     Ledger(ledger::Arguments),
     /// Payouts from request to payment through the whole engine into a durable store, beside the same rows without logic
     Payouts(payouts::Arguments),
+    /// Throughput, and how long a turn takes, by how much is decided together
+    Batches(batches::Arguments),
+    /// Whether the last tenth of a million payouts goes as fast as the first
+    Growth(growth::Arguments),
+    /// What a payout that waits for its time takes on disk and in memory
+    Sleeping(sleeping::Arguments),
+    /// How soon a process answers after another was killed with many payouts in flight
+    Recovery(recovery::Arguments),
+    /// All of these on one store, with one table in the end
+    All(all::Arguments),
     /// What asks over HTTP, in a process of its own
     #[command(hide = true)]
     HttpClient(http::ClientArguments),
+    /// What is started, watched and killed
+    #[command(hide = true)]
+    Process(process::Arguments),
 }
 
 impl Command {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Core(arguments) => arguments.run(),
-            Self::Ledger(arguments) => arguments.run(),
-            Self::Payouts(arguments) => arguments.run(),
+            Self::Core(arguments) => arguments.run().map(drop),
+            Self::Ledger(arguments) => arguments.run().map(drop),
+            Self::Payouts(arguments) => arguments.run().map(drop),
+            Self::Batches(arguments) => arguments.run().map(drop),
+            Self::Growth(arguments) => arguments.run().map(drop),
+            Self::Sleeping(arguments) => arguments.run().map(drop),
+            Self::Recovery(arguments) => arguments.run().map(drop),
+            Self::All(arguments) => arguments.run(),
             Self::HttpClient(arguments) => arguments.run(),
+            Self::Process(arguments) => arguments.run(),
         }
     }
 }

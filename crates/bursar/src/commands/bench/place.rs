@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::measure::failed;
 use crate::failure::Failure;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct Place {
     /// Where the books are kept
     #[arg(long, value_enum)]

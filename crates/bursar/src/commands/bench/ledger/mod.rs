@@ -12,26 +12,30 @@ use self::race::{Figures, Lanes};
 use super::measure::Work;
 use super::place::{self, Directory, Kind, Place};
 use super::ratio;
+use super::summary::{Figure, Floor};
 use crate::failure::Failure;
 use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    pub(super) place: Place,
     /// How many events are decided and saved together
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    batch: u32,
+    pub(super) batch: u32,
     /// How many events there are in all
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    count: u32,
+    pub(super) count: u32,
 }
+
+/// What must be reached, in hundredths of raw.
+const OF_RAW: u128 = 60;
 
 /// Each variant has books of its own.
 const PURPOSES: [&str; 3] = ["engine", "raw", "naive"];
 
 impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<Vec<Figure>, Failure> {
         let work = Work { count: self.count, batch: self.batch };
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let figures = match self.place.store {
@@ -69,7 +73,7 @@ async fn in_postgres(url: &str, work: Work) -> Result<Figures, Failure> {
     Ok(figures)
 }
 
-fn report(store: &str, work: Work, figures: &Figures) -> Result<(), Failure> {
+fn report(store: &str, work: Work, figures: &Figures) -> Result<Vec<Figure>, Failure> {
     let Figures { engine, raw, naive } = figures;
     let rows = [
         ("engine: bind, load, decide, save", engine),
@@ -96,10 +100,9 @@ fn report(store: &str, work: Work, figures: &Figures) -> Result<(), Failure> {
         "the books of all three are right: {} + {} + {} transactions, every balance and the chain of hashes",
         engine.done, raw.done, naive.done
     ))?;
-    terminal::say(&format!(
-        "name=ledger.{store} value={} unit=events/s limit={} ratio={}",
-        engine.rate(),
-        raw.rate(),
-        ratio(engine.rate(), raw.rate())
-    ))
+    let floor = (store != Kind::Memory.name()).then_some(Floor::AtLeast(OF_RAW));
+    let (name, value, limit) = (format!("ledger.{store}"), engine.rate(), raw.rate());
+    let figure = Figure { name, value, unit: "events/s", limit, floor };
+    terminal::say(&figure.line())?;
+    Ok(vec![figure])
 }

@@ -26,7 +26,7 @@ const LAG: u32 = 10;
 /// Commits, each with its name.
 pub(super) type Commits = Vec<(CommitId, Commit)>;
 
-pub(super) struct Driver {
+pub(in crate::commands::bench) struct Driver {
     engine: Engine,
     batch: usize,
     in_flight: VecDeque<Effect>,
@@ -36,13 +36,13 @@ pub(super) struct Driver {
 }
 
 /// How many payouts are at the channel at once, at most.
-pub(super) const fn in_flight_max(batch: u32) -> u32 {
+pub(in crate::commands::bench) const fn in_flight_max(batch: u32) -> u32 {
     batch.saturating_mul(LAG.saturating_add(2))
 }
 
 impl Driver {
     /// The seed makes its requests different from those of every other driver.
-    pub(super) fn new(rules: &Rules, batch: u32, seed: Seed) -> Self {
+    pub(in crate::commands::bench) fn new(rules: &Rules, batch: u32, seed: Seed) -> Self {
         let size = usize::try_from(batch).unwrap_or(usize::MAX);
         let limits = Limits {
             inbox_max: size,
@@ -56,7 +56,7 @@ impl Driver {
     }
 
     /// One turn that makes and sends these payouts, and settles as many that were sent before.
-    pub(super) async fn ask(
+    pub(in crate::commands::bench) async fn ask(
         &mut self,
         store: &mut impl Store,
         rules: &Rules,
@@ -79,7 +79,7 @@ impl Driver {
     }
 
     /// Whatever is in flight comes back.
-    pub(super) async fn finish(
+    pub(in crate::commands::bench) async fn finish(
         &mut self,
         store: &mut impl Store,
         rules: &Rules,
@@ -157,7 +157,7 @@ pub(super) async fn decide(
 }
 
 /// Merchants are there and have money; returns the commit that gave it to them.
-pub(super) async fn open(
+pub(in crate::commands::bench) async fn open(
     store: &mut impl Store,
     rules: &Rules,
     merchants: Merchants,

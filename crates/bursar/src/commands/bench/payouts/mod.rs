@@ -13,10 +13,14 @@ use bursar_store::baseline::{MemoryBaseline, PostgresBaseline};
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
 
+pub(super) use self::driver::{Driver, in_flight_max, open};
+pub(super) use self::race::verify;
 use self::race::{Figures, Lanes};
+pub(super) use self::requests::{Merchants, Payouts, registrations_and_openings, rules};
 use self::writers::Writers;
 use super::measure::{Lane, Work, failed};
 use super::place::{self, Directory, Kind, Place};
+use super::summary::{Figure, Floor};
 use super::{http, ratio};
 use crate::failure::Failure;
 use crate::terminal;
@@ -24,13 +28,13 @@ use crate::terminal;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    pub(super) place: Place,
     /// How many payouts are made in one turn; as many are settled in it
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    batch: u32,
+    pub(super) batch: u32,
     /// How many payouts there are in all
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    count: u32,
+    pub(super) count: u32,
 }
 
 /// Connections that write at once, where a store has them.
@@ -43,9 +47,9 @@ const OF_UNIFORM: u128 = 90;
 const OF_ENGINE: u128 = 50;
 
 impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<Vec<Figure>, Failure> {
         let work = Work { count: self.count, batch: self.batch };
-        let rules = requests::rules(driver::in_flight_max(work.batch))?;
+        let rules = rules(in_flight_max(work.batch))?;
         let runtime = runtime()?;
         let store = self.place.store;
         let figures = match store {
@@ -83,7 +87,8 @@ fn through_http(
     }
 }
 
-fn runtime() -> Result<Runtime, Failure> {
+/// One thread: what is measured is not helped by others.
+pub(super) fn runtime() -> Result<Runtime, Failure> {
     Ok(Builder::new_current_thread().enable_all().build()?)
 }
 
@@ -150,7 +155,7 @@ fn report(
     work: Work,
     figures: &Figures,
     http: Option<http::Figures>,
-) -> Result<(), Failure> {
+) -> Result<Vec<Figure>, Failure> {
     let Figures { uniform, hot, several, raw, naive } = figures;
     let mut lanes = vec![("engine: one writer, 1,000 merchants", uniform)];
     lanes.push(("engine: one writer, one hot merchant", hot));
@@ -177,46 +182,51 @@ fn report(
         "the books of all are right: {} payouts, every balance, hold and event and the chain of hashes",
         done.join(" + ")
     ))?;
-    for floor in floors(store, figures) {
-        terminal::say(&floor)?;
+    let found = floors(store, figures, http);
+    for figure in &found {
+        let verdict = figure.verdict().map(|verdict| format!(", {verdict}"));
+        let (name, ratio) = (&figure.name, figure.ratio());
+        terminal::say(&format!("{name}: {ratio}{}", verdict.unwrap_or_default()))?;
     }
     if let Some(http::Figures { own, http }) = http {
         terminal::say(&format!(
             "256 callers, each payout asked for alone: {own} a second from the engine, {http} a second through HTTP from another process"
         ))?;
-        terminal::say(&line("through HTTP × engine", http.into(), own.into(), OF_ENGINE))?;
     }
     terminal::say(&format!(
         "name=payouts value={} unit=payouts/s limit={} ratio={}",
         uniform.rate(),
         raw.rate(),
         ratio(uniform.rate(), raw.rate())
-    ))
-}
-
-fn line(what: &str, value: u128, base: u128, floor: u128) -> String {
-    let is_reached = value.saturating_mul(100) >= base.saturating_mul(floor);
-    let verdict = if is_reached { "reached" } else { "missed" };
-    format!("{what}: {}, floor {} {verdict}", ratio(value, base), ratio(floor, 100))
+    ))?;
+    Ok(found)
 }
 
 /// What must be reached, and whether it was.
-fn floors(store: Kind, figures: &Figures) -> Vec<String> {
+fn floors(store: Kind, figures: &Figures, http: Option<http::Figures>) -> Vec<Figure> {
     let Figures { uniform, hot, several, raw, naive } = figures;
     let of_naive = match store {
         Kind::Memory => return Vec::new(),
         Kind::Sqlite => 500,
         Kind::Postgres => 3_000,
     };
-    let mut lines = vec![
-        line("one writer × raw", uniform.rate(), raw.rate(), OF_RAW),
-        line("one writer × naive", uniform.rate(), naive.rate(), of_naive),
-        line("hot merchant × uniform", hot.rate(), uniform.rate(), OF_UNIFORM),
+    let figure = |name: &str, value, limit, floor| Figure {
+        name: format!("payouts.{}: {name}", store.name()),
+        value,
+        unit: "payouts/s",
+        limit,
+        floor: Some(Floor::AtLeast(floor)),
+    };
+    let mut found = vec![
+        figure("one writer × raw", uniform.rate(), raw.rate(), OF_RAW),
+        figure("one writer × naive", uniform.rate(), naive.rate(), of_naive),
+        figure("hot merchant × uniform", hot.rate(), uniform.rate(), OF_UNIFORM),
     ];
-    lines.extend(
-        several.iter().map(|several| {
-            line("four writers × raw", several.rate(), raw.rate(), OF_RAW_BY_SEVERAL)
-        }),
-    );
-    lines
+    found.extend(several.iter().map(|several| {
+        figure("four writers × raw", several.rate(), raw.rate(), OF_RAW_BY_SEVERAL)
+    }));
+    found.extend(http.map(|http::Figures { own, http }| {
+        figure("through HTTP × engine", http.into(), own.into(), OF_ENGINE)
+    }));
+    found
 }

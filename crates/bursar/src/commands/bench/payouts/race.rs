@@ -240,7 +240,7 @@ fn in_the_end(commit: Commit) -> Commit {
 }
 
 /// Every payout was made, sent and paid, and nothing else happened.
-async fn verify<B: Baseline>(
+pub(in crate::commands::bench) async fn verify<B: Baseline>(
     books: &mut B,
     rules: &Rules,
     payouts: u32,

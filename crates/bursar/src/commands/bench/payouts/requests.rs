@@ -26,7 +26,7 @@ const OPENING: &str = "10000000000.00";
 
 /// Who is paid from.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Merchants {
+pub(in crate::commands::bench) enum Merchants {
     /// 1,000 of them, each as likely as the others.
     Uniform,
     /// One has all payouts.
@@ -44,19 +44,19 @@ impl Merchants {
 
 /// Who asks for payouts. The number tells several of them apart, so that no two use the same key.
 #[derive(Debug)]
-pub(super) struct Payouts {
+pub(in crate::commands::bench) struct Payouts {
     merchants: Merchants,
     number: u64,
     made: u64,
 }
 
 impl Payouts {
-    pub(super) fn new(merchants: Merchants, number: u64) -> Self {
+    pub(in crate::commands::bench) fn new(merchants: Merchants, number: u64) -> Self {
         Self { merchants, number, made: 0 }
     }
 
     /// The next payouts to be asked for.
-    pub(super) fn next(&mut self, count: u32) -> Vec<(Key, NewPayout)> {
+    pub(in crate::commands::bench) fn next(&mut self, count: u32) -> Vec<(Key, NewPayout)> {
         (0..count)
             .map(|_| {
                 self.made = self.made.saturating_add(1);
@@ -94,7 +94,7 @@ impl Payouts {
 }
 
 /// The bundled rulebook, one channel that pays whatever it is given, and a price.
-pub(super) fn rules(in_flight: u32) -> Result<Rules, Failure> {
+pub(in crate::commands::bench) fn rules(in_flight: u32) -> Result<Rules, Failure> {
     let currency = CURRENCY.parse().map_err(|error| Failure::new(format!("{error}")))?;
     let channel = Channel {
         name: CHANNEL.to_owned(),
@@ -118,6 +118,13 @@ pub(super) fn rules(in_flight: u32) -> Result<Rules, Failure> {
         payout_tariffs: [(currency, tariff)].into(),
         ..Rules::from(load_rulebook(None)?)
     })
+}
+
+/// Every merchant is there and has money, for whoever asks one after the other.
+pub(in crate::commands::bench) fn registrations_and_openings() -> impl Iterator<Item = Body> {
+    let merchants = Merchants::Uniform;
+    let requests = registrations(merchants).into_iter().chain(openings(merchants));
+    requests.map(|request| request.body)
 }
 
 /// Every merchant is there.
