@@ -10,6 +10,7 @@ use crate::funds::Funds;
 use crate::ids::{FlowId, PayInId, PayoutId, ReservationId};
 use crate::payin::{self, PayIn};
 use crate::payout::Payout;
+use crate::rejection::Rejection;
 use crate::reservation::{self, Reservation};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,6 +122,18 @@ impl Flow {
             (payin::lookup(&payin.terms.provider).into(), payin.terms.reference.as_str())
         });
         attempts.chain(payin)
+    }
+}
+
+/// Whoever decides names the version that they looked at; a later one is not decided unseen.
+pub fn check_version(
+    id: &impl ToString,
+    expected: Option<u64>,
+    found: u64,
+) -> Result<(), Rejection> {
+    match expected.filter(|version| *version != found) {
+        Some(expected) => Err(Rejection::StaleVersion { id: id.to_string(), expected, found }),
+        None => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::flow::{Flow, FlowState};
 use crate::idempotency::FlowReply;
 use crate::ids::FlowId;
 use crate::ledger::Admission;
-use crate::payin::{BOOKING, Heard, NewPayIn, PayIn, Said, State, Step, Terms, lookup, step};
+use crate::payin::{BOOKING, Heard, NewPayIn, PayIn, State, Step, Terms, lookup, step};
 use crate::rejection::Rejection;
 use crate::request::{Answer, Reply};
 
@@ -58,12 +58,11 @@ impl Draft<'_> {
         admission: &Admission,
     ) -> Result<Flow, Rejection> {
         let TakePayIn { payin: new, terms, bound, .. } = take;
-        let state = match new.said {
-            Said::Pending => State::Pending,
-            Said::Completed => State::Collected,
-            Said::Failed => State::Failed,
+        let (state, is_booked) = match step(State::Pending, new.said) {
+            Step::Stays => (State::Pending, false),
+            Step::Moves { state, is_booked } => (state, is_booked),
         };
-        if state.is_booked() {
+        if is_booked {
             self.ledger.post_bound(bound, admission)?;
         }
         let said = BTreeMap::from([heard(new, admission)]);

@@ -4,10 +4,12 @@ use super::{Draft, Seen};
 use crate::admit::{Cancel, CreatePayout, Resolve};
 use crate::attempt::Attempt;
 use crate::effect::Effect;
-use crate::flow::{Flow, FlowState};
+use crate::flow::{Flow, FlowState, check_version};
 use crate::ids::{FlowId, PayoutId, reference};
 use crate::ledger::{Admission, Posted, Revert, RevertOverdraft};
-use crate::payout::{Booking, Cancellation, Context, Decision, Event, Payout, State, step};
+use crate::payout::{
+    Advance, Booking, Cancellation, Context, Decision, Event, Payout, State, advance,
+};
 use crate::rejection::Rejection;
 use crate::request::{Answer, Reply, Report, Told};
 
@@ -134,13 +136,8 @@ impl Draft<'_> {
         let Some(flow) = flow else {
             return Err(self.missing(id.into(), id.to_string()));
         };
-        match expected.filter(|version| *version != flow.version) {
-            Some(expected) => {
-                let found = flow.version;
-                Err(Rejection::StaleVersion { id: id.to_string(), expected, found })
-            }
-            None => Ok(flow),
-        }
+        check_version(&id, expected, flow.version)?;
+        Ok(flow)
     }
 
     /// One step: booked, kept, told if its status changed, with what must be done afterwards.
@@ -181,20 +178,10 @@ impl Draft<'_> {
         let (now, seed) = (admission.now, admission.seed);
         let is_frozen = self.control.is_frozen(&payout.terms.channel, &flow.merchant);
         let context = Context { now, seed, name: &name, channel, is_frozen };
-        let next = step(payout, event, &context)?;
-        if next.payout == *payout {
-            return Ok(None);
-        }
-        let (before, mut payout) = (payout, next.payout);
-        self.book_all(&name, &mut payout, &next.bookings, admission)?;
-        let is_told = payout.state.status() != before.state.status() || before.case != payout.case;
-        // What people look at. The hour of the next question, or what one of two has proposed, is none of it.
-        let is_new_version =
-            is_told || before.attempts != payout.attempts || before.reason() != payout.reason();
-        if is_new_version && !matches!(event, Event::Decided(_)) {
-            // Whoever decided had not seen this.
-            payout.proposal = None;
-        }
+        let Some(advance) = advance(payout, event, &context)? else { return Ok(None) };
+        let Advance { step, is_told, is_new_version } = advance;
+        let mut payout = step.payout;
+        self.book_all(&name, &mut payout, &step.bookings, admission)?;
         let flow = Flow {
             version: flow.version.saturating_add(u64::from(is_new_version)),
             sequence: flow.sequence.saturating_add(u64::from(is_told)),
@@ -205,7 +192,7 @@ impl Draft<'_> {
             id: flow.id,
             created_at: flow.created_at,
         };
-        if let (Some(effect), Some(payout)) = (next.effect, flow.state.payout()) {
+        if let (Some(effect), Some(payout)) = (step.effect, flow.state.payout()) {
             self.effects.push(Effect::new(&flow, payout, effect));
         }
         if is_told {

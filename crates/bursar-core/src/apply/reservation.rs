@@ -2,7 +2,7 @@
 
 use super::{Draft, Seen};
 use crate::admit::{Decide, Reserve};
-use crate::flow::{Flow, FlowState};
+use crate::flow::{Flow, FlowState, check_version};
 use crate::ids::{FlowId, ReservationId};
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
@@ -47,11 +47,7 @@ impl Draft<'_> {
         let Some(flow) = self.flows.get(&FlowId::from(id)).cloned() else {
             return Err(Rejection::UnknownFlow { id: id.to_string() });
         };
-        if let Some(expected) = decision.expected_version.filter(|version| *version != flow.version)
-        {
-            let found = flow.version;
-            return Err(Rejection::StaleVersion { id: id.to_string(), expected, found });
-        }
+        check_version(&id, decision.expected_version, flow.version)?;
         self.advance_reservation(flow, decision.verdict.event(), admission)?;
         let action = decision.verdict.action();
         self.note((&decision.actor, action), &id.to_string(), &decision.note, admission);

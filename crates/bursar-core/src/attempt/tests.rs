@@ -139,20 +139,3 @@ proptest! {
         prop_assert!(is_kept);
     }
 }
-
-impl Attempt {
-    /// For explorations: two attempts about which the same is known are the same, whoever said it and when.
-    pub(crate) fn forget_details(&mut self) {
-        let verdicts = self.evidence.keys().map(|evidence| evidence.verdict);
-        self.evidence =
-            verdicts.map(|verdict| (Evidence::new(Source::Query, verdict), at(0))).collect();
-        self.sent_by = self.sent_by.map(|_| at(0));
-        // It matters only whether a second or later try has ended.
-        self.ended = self.ended.filter(|ended| self.tries > 1 && *ended >= self.tries);
-    }
-
-    /// A mistake to be found: what is known is thrown away.
-    pub(crate) fn forget_evidence(&mut self) {
-        self.evidence.clear();
-    }
-}

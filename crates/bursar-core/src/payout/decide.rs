@@ -120,26 +120,36 @@ fn decide_settled(mut payout: Payout, news: Option<News>) -> Step {
     Step::stays(payout)
 }
 
-/// The money leaves for this attempt.
-pub(super) fn settle(payout: Payout, attempt: u32, state: State, bookings: &[Booking]) -> Step {
+/// The money leaves for this attempt. What was paid may have come back before anybody said that it was paid.
+pub(super) fn settle(
+    payout: Payout,
+    attempt: u32,
+    state: State,
+    mut bookings: Vec<Booking>,
+) -> Step {
+    let state = if payout.was_returned(Some(attempt)) {
+        bookings.push(Booking::Return);
+        State::Returned
+    } else {
+        state
+    };
     let paid = payout.attempts.iter().filter(|known| known.was_paid()).count();
     let case = if paid > 1 {
         Some(Case::PaidTwice)
     } else {
         (state == State::LateSuccess).then_some(Case::PaidAfterRelease)
     };
-    Step::to(Payout { settled: Some(attempt), case, ..payout }, state, bookings)
+    Step::to(Payout { settled: Some(attempt), case, ..payout }, state, &bookings)
 }
 
 /// The money was given back. If the channel has paid all the same, the merchant owes it.
 /// Only news can say so: a person who ruled otherwise has seen the rest.
 fn decide_released(payout: Payout, news: Option<News>) -> Step {
-    use Booking::{Return, Settle, TakeBackRelease};
     let Some(News { attempt, verdict }) = news else { return Step::stays(payout) };
     match verdict {
-        Verdict::Paid => settle(payout, attempt, State::LateSuccess, &[TakeBackRelease, Settle]),
-        Verdict::Returned => {
-            settle(payout, attempt, State::Returned, &[TakeBackRelease, Settle, Return])
+        Verdict::Paid | Verdict::Returned => {
+            let bookings = vec![Booking::TakeBackRelease, Booking::Settle];
+            settle(payout, attempt, State::LateSuccess, bookings)
         }
         Verdict::NotSent { .. }
         | Verdict::Unknown { .. }
@@ -155,13 +165,9 @@ fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
         Known::Conflict | Known::Latest(Knowledge::Conflict) => {
             stuck(payout, StuckReason::Conflict, context)
         }
-        Known::Latest(Knowledge::Returned) => {
+        Known::Latest(Knowledge::Paid | Knowledge::Returned) => {
             let attempt = payout.paid_attempt();
-            settle(payout, attempt, State::Returned, &[Booking::Settle, Booking::Return])
-        }
-        Known::Latest(Knowledge::Paid) => {
-            let attempt = payout.paid_attempt();
-            settle(payout, attempt, State::Success, &[Booking::Settle])
+            settle(payout, attempt, State::Success, vec![Booking::Settle])
         }
         // What is said may be about an earlier try; the one that is out must come back first.
         Known::Latest(Knowledge::NotPaid { .. }) if is_tried_again(&payout) => {

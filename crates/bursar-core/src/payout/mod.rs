@@ -20,6 +20,7 @@
 //!               RETURNED ◀───────────────────────────── LATE_SUCCESS
 //! ```
 
+mod advance;
 mod decide;
 mod event;
 mod request;
@@ -28,6 +29,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+pub use advance::{Advance, advance};
 pub use event::{Answer, Decision, Event, Outcome, Ruling};
 pub use request::{Cancellation, NewPayout, PendingDecision, Resolution, View};
 pub use state::{

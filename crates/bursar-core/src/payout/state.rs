@@ -132,7 +132,7 @@ pub enum Wait {
     Asking { lease_until: Timestamp },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StuckReason {
     /// Asked again and again whether the channel has it, in vain.
@@ -144,7 +144,7 @@ pub enum StuckReason {
 }
 
 /// Evidence that came when the money had moved, and that says otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Case {
     /// The merchant had the money back, and the channel has paid: the merchant owes it.

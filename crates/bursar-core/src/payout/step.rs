@@ -294,7 +294,7 @@ fn ruled(payout: Payout, decision: &Decision, context: &Context<'_>) -> Result<S
     match ruling {
         Ruling::ConfirmPaid => {
             merge(&mut payout, number, said(Verdict::Paid), context.now);
-            Ok(settle(payout, number, State::Success, &[Booking::Settle]))
+            Ok(settle(payout, number, State::Success, vec![Booking::Settle]))
         }
         Ruling::ConfirmNotPaid => {
             let verdict = Verdict::NotPaid { is_retryable: false };

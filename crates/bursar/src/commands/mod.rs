@@ -8,6 +8,7 @@ mod numscript;
 mod remote;
 mod serve;
 mod simulate_channel;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -41,6 +42,7 @@ enum Command {
     Numscript(numscript::Command),
     Serve(serve::Arguments),
     SimulateChannel(simulate_channel::Arguments),
+    Verify(verify::Arguments),
     /// Payouts of a running server: asked for, looked at, cancelled, decided
     Payout(remote::payout::Arguments),
     /// Merchants of a running server: who they are, what they have, and how it came about
@@ -73,6 +75,7 @@ impl Arguments {
             Command::Numscript(command) => command.run(),
             Command::Serve(arguments) => arguments.run(config),
             Command::SimulateChannel(arguments) => arguments.run(),
+            Command::Verify(arguments) => arguments.run(),
             Command::Payout(arguments) => arguments.run(),
             Command::Merchant(arguments) => arguments.run(),
             Command::Beneficiary(arguments) => arguments.run(),

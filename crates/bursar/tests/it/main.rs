@@ -29,4 +29,5 @@ mod scratch;
 mod serve;
 mod simulate_channel;
 mod tidy;
+mod verify;
 mod views;

@@ -1,9 +1,6 @@
 //! The machine as one table of every state and every event, and the rules that the table cannot show.
 
-mod explore;
-mod mutants;
 mod stored;
-mod world;
 
 use jiff::{SignedDuration, Timestamp};
 

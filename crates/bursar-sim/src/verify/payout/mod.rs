@@ -1,0 +1,192 @@
+//! One payout in a small world. `small` is the payout, `profile` the kinds of worlds, `world` the rest of
+//! the world, `happenings` what may happen, `done` what the machine does about it, `check` what follows and what must not, `tell` the same in sentences.
+
+mod check;
+mod done;
+mod happenings;
+mod profile;
+mod small;
+mod tell;
+mod world;
+
+use bursar_core::attempt::{Evidence, Source};
+use bursar_core::channel::Channel;
+use bursar_core::flow::check_version;
+use bursar_core::ids::Seed;
+use bursar_core::payout::{
+    self, Advance, Beneficiary, Context, Decision, Event, Payout, Remarks, Ruling, State, Terms,
+    advance,
+};
+use bursar_core::rejection::Rejection;
+use jiff::{SignedDuration, Timestamp};
+
+use self::done::Memory;
+pub(super) use self::profile::{PROFILES, People, Profile};
+use self::small::{NOW, actor, late};
+pub(super) use self::small::{Said, Tried, VERDICTS};
+use self::world::{Answer, Happening, Outcome, When, World};
+use super::explore::{Correction, Model, Nexts};
+use super::funds::funds;
+use super::rule::Rule;
+
+/// The parts of the shipped machine, so that one of them may be planted with a mistake.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Machine {
+    pub(super) advance: AdvanceFn,
+    pub(super) check_version: VersionFn,
+}
+
+pub(super) type AdvanceFn = fn(&Payout, &Event, &Context<'_>) -> Result<Option<Advance>, Rejection>;
+/// The version that somebody saw, and the one that is.
+pub(super) type VersionFn = fn(Option<u64>, u64) -> Result<(), Rejection>;
+
+pub(super) const SHIPPED: Machine =
+    Machine { advance, check_version: |expected, found| check_version(&"payout", expected, found) };
+
+/// A payout, the machine that moves it, and the world around it.
+#[derive(Debug)]
+pub(super) struct Around {
+    machine: Machine,
+    profile: Profile,
+    channel: Channel,
+    /// Whose terms every payout here has.
+    anybody: Payout,
+    memory: Memory,
+}
+
+impl Around {
+    pub(super) fn new(profile: Profile, machine: Machine) -> Self {
+        let name = String::new;
+        let beneficiary = Beneficiary { name: name(), account: None, msisdn: None, bank: None };
+        let terms = Terms {
+            funds: funds(),
+            channel: name(),
+            beneficiary,
+            scheduled_at: None,
+            remarks: Remarks::default(),
+        };
+        let anybody = Payout {
+            terms,
+            attempts: Vec::new(),
+            state: State::Scheduled { until: NOW },
+            settled: None,
+            case: None,
+            hold_epoch: 1,
+            released_by: None,
+            proposal: None,
+        };
+        Self { machine, profile, channel: profile.channel(), anybody, memory: Memory::default() }
+    }
+
+    fn context(&self, world: &World, now: Timestamp) -> Context<'_> {
+        let (channel, is_frozen) = (&self.channel, world.is_frozen);
+        Context { now, seed: Seed::from(7), name: "payout", channel, is_frozen }
+    }
+
+    /// What a happening is for the machine, and when.
+    fn event(&self, happening: Happening) -> Option<(Event, Timestamp)> {
+        let words = String::new;
+        let event = match happening {
+            Happening::Due => Event::Due,
+            Happening::DueLate => return Some((Event::Due, late())),
+            Happening::Submitted(r#try, outcome) => Event::Submitted {
+                attempt: r#try.attempt,
+                r#try: r#try.number,
+                outcome: match outcome {
+                    Outcome::NotSent => payout::Outcome::NotSent { detail: words() },
+                    Outcome::Rejected { is_retryable } => {
+                        payout::Outcome::Rejected { is_retryable, detail: words() }
+                    }
+                    Outcome::Accepted => payout::Outcome::Accepted { provider_reference: None },
+                    Outcome::Paid => payout::Outcome::Paid { provider_reference: None },
+                    Outcome::Duplicate => payout::Outcome::Duplicate,
+                    Outcome::Unknown => payout::Outcome::Unknown { detail: words() },
+                },
+            },
+            Happening::Told { attempt, verdict } => {
+                Event::Told { attempt, evidence: Evidence::new(Source::Callback, verdict) }
+            }
+            Happening::Answered { attempt, answer, when } => {
+                let answer = match answer {
+                    Answer::Paid => payout::Answer::Paid { provider_reference: None },
+                    Answer::NotPaid { is_retryable } => {
+                        payout::Answer::NotPaid { is_retryable, detail: words() }
+                    }
+                    Answer::Pending => payout::Answer::Pending { provider_reference: None },
+                    Answer::Returned => payout::Answer::Returned { detail: words() },
+                    Answer::NotFound => payout::Answer::NotFound,
+                    Answer::Failed => payout::Answer::Failed { detail: words() },
+                };
+                let (now, lease_until) = match when {
+                    When::InTime => (NOW, NOW),
+                    When::AfterWindow => (late(), NOW),
+                    When::GivenUp => {
+                        (NOW, NOW.saturating_sub(SignedDuration::from_secs(1)).unwrap_or(NOW))
+                    }
+                };
+                return Some((Event::Queried { attempt, lease_until, answer }, now));
+            }
+            Happening::CancelAsked => Event::CancelAsked,
+            Happening::Decided { ruling, is_approver } => self.decided(ruling, is_approver),
+            Happening::Freeze
+            | Happening::Thaw
+            | Happening::Send
+            | Happening::SendUnsaved
+            | Happening::GiveUp
+            | Happening::Lose(_)
+            | Happening::Refuse { .. }
+            | Happening::Take(..)
+            | Happening::Become { .. }
+            | Happening::Looked(_)
+            | Happening::DecidedLate => return None,
+        };
+        Some((event, NOW))
+    }
+
+    fn decided(&self, ruling: Ruling, is_approver: bool) -> Event {
+        let evidence = "looked".to_owned();
+        let needs_two = self.profile.people == People::Two;
+        let actor = actor(is_approver).to_owned();
+        Event::Decided(Decision { ruling, actor, is_approver, evidence, needs_two })
+    }
+}
+
+impl Model for Around {
+    type World = World;
+    type Happening = Happening;
+
+    fn start(&self) -> World {
+        World::new()
+    }
+
+    fn next(&self, world: &World) -> Nexts<Happening, World> {
+        let happenings = world.happenings(&self.profile).into_iter();
+        happenings.map(|happening| (happening, check::after(self, world, happening))).collect()
+    }
+
+    fn is_over(&self, world: &World) -> bool {
+        world.payout.stage.is_over()
+    }
+
+    fn correction(&self, before: &World, after: &World) -> Option<Correction> {
+        let has_changed = self.is_over(before) && before.payout.stage != after.payout.stage;
+        has_changed.then(|| (before.payout.stage.status(), after.payout.stage.status()))
+    }
+
+    fn tell(&self, world: &World, happening: &Happening) -> String {
+        tell::tell(self, world, *happening)
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        use Rule::{C1, I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I14, I15, I16, I17, L1};
+        let always = [I1, I6, I7, I8, I9, I10, I16, I17, C1, L1];
+        let mut rules = always.to_vec();
+        if self.profile.is_truthful {
+            rules.extend([I2, I3, I4, I5, I14]);
+        }
+        // Where nobody freezes anything, there is nothing to hold it against.
+        rules.extend(self.profile.freezes.then_some(I15));
+        rules.sort_unstable();
+        rules
+    }
+}

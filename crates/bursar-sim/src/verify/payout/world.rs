@@ -1,0 +1,237 @@
+//! The world around one payout: what the channel has done, what is on its way, and the books that the world keeps.
+
+use bursar_core::attempt::Verdict;
+use bursar_core::payout::Ruling;
+
+use super::profile::Profile;
+use super::small::{Pair, Small, Tried};
+
+/// What the channel has really done with a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::verify) enum Truth {
+    Nothing,
+    Pending,
+    Paid,
+    /// For now, or for good.
+    Failed {
+        is_retryable: bool,
+    },
+    Returned,
+}
+
+impl Truth {
+    pub(super) const fn is_paid(self) -> bool {
+        matches!(self, Self::Paid | Self::Returned)
+    }
+
+    pub(super) const fn has_failed(self) -> bool {
+        matches!(self, Self::Failed { .. })
+    }
+}
+
+/// What has become of one try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::verify) enum Shot {
+    /// There is no such try.
+    None,
+    /// Saved, and not sent yet; it may still be.
+    Unsent,
+    /// On its way: nobody can stop it.
+    InTransit,
+    /// Never sent, and its process may say so, or be dead.
+    NotSent,
+    /// It will not arrive, and nobody knows that.
+    Lost,
+    /// Seen by the channel and not taken, for now or for good.
+    Refused {
+        is_retryable: bool,
+    },
+    Arrived,
+    /// Whatever its process could say about it is known.
+    Over,
+}
+
+/// A try of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::verify) struct Try {
+    pub(super) attempt: u32,
+    pub(super) number: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(in crate::verify) struct World {
+    pub(super) payout: Small,
+    pub(super) truths: Pair<Truth>,
+    /// Whether the channel ever took it without paying at once: what it says about that may come late.
+    pub(super) was_pending: Pair<bool>,
+    pub(super) shots: Pair<Pair<Shot>>,
+    /// The books that the world keeps.
+    pub(super) is_held: bool,
+    pub(super) is_taken_back: bool,
+    pub(super) is_returned: bool,
+    pub(super) is_frozen: bool,
+    /// What somebody has decided and not sent off yet, and whether there is a newer version than they saw.
+    pub(super) paper: Option<(Ruling, bool)>,
+}
+
+/// Something that may happen next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::verify) enum Happening {
+    Freeze,
+    Thaw,
+    Send,
+    /// A process that sends before it saves, and dies in between.
+    SendUnsaved,
+    /// The process gives up before the first byte, and can prove it.
+    GiveUp,
+    Lose(Try),
+    /// The channel sees a submission and does not take it.
+    Refuse {
+        r#try: Try,
+        is_retryable: bool,
+    },
+    /// The channel sees a submission and takes it.
+    Take(Try, Truth),
+    Become {
+        attempt: u32,
+        truth: Truth,
+    },
+    /// It is looked at again, because its time has come or the one who had it did not come back.
+    Due,
+    /// The same, much later.
+    DueLate,
+    Submitted(Try, Outcome),
+    Told {
+        attempt: u32,
+        verdict: Verdict,
+    },
+    Answered {
+        attempt: u32,
+        answer: Answer,
+        when: When,
+    },
+    CancelAsked,
+    Decided {
+        ruling: Ruling,
+        is_approver: bool,
+    },
+    /// Somebody looks at it and makes up their mind.
+    Looked(Ruling),
+    /// They send off what they decided, about the version that they saw.
+    DecidedLate,
+}
+
+/// How a submission ended, without words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::verify) enum Outcome {
+    NotSent,
+    Rejected { is_retryable: bool },
+    Accepted,
+    Paid,
+    Duplicate,
+    Unknown,
+}
+
+/// What the channel says about a reference, without words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::verify) enum Answer {
+    Paid,
+    NotPaid { is_retryable: bool },
+    Pending,
+    Returned,
+    NotFound,
+    Failed,
+}
+
+/// To which question an answer comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::verify) enum When {
+    InTime,
+    /// The channel has had all the time it needs to see what was sent.
+    AfterWindow,
+    /// The question was given up.
+    GivenUp,
+}
+
+impl World {
+    pub(super) const fn new() -> Self {
+        Self {
+            payout: Small::new(),
+            truths: Pair::of(Truth::Nothing),
+            was_pending: Pair::of(false),
+            shots: Pair::of(Pair::of(Shot::None)),
+            is_held: true,
+            is_taken_back: false,
+            is_returned: false,
+            is_frozen: false,
+            paper: None,
+        }
+    }
+
+    pub(super) fn shot(&self, r#try: Try) -> Shot {
+        self.shots.get(r#try.attempt).get(r#try.number)
+    }
+
+    pub(super) fn set(&mut self, r#try: Try, shot: Shot) {
+        *self.shots.get_mut(r#try.attempt).get_mut(r#try.number) = shot;
+    }
+
+    pub(super) fn tries() -> [Try; 4] {
+        let r#try = |attempt, number| Try { attempt, number };
+        [r#try(1, 1), r#try(1, 2), r#try(2, 1), r#try(2, 2)]
+    }
+
+    /// The submission that was saved and not sent.
+    pub(super) fn unsent(&self) -> Option<Try> {
+        Self::tries().into_iter().find(|r#try| self.shot(*r#try) == Shot::Unsent)
+    }
+
+    pub(super) fn is_paid(&self) -> bool {
+        self.truths.iter().any(Truth::is_paid)
+    }
+
+    pub(super) fn may_still_be_paid(&self, profile: &Profile) -> bool {
+        let may_arrive = |r#try: Try| match self.shot(r#try) {
+            Shot::Unsent => true,
+            // A channel that pays a reference once does not take a second copy of what has failed.
+            Shot::InTransit => {
+                !profile.submit_is_idempotent || self.truths.get(r#try.attempt) == Truth::Nothing
+            }
+            Shot::None
+            | Shot::NotSent
+            | Shot::Lost
+            | Shot::Refused { .. }
+            | Shot::Arrived
+            | Shot::Over => false,
+        };
+        self.truths.iter().any(|truth| truth == Truth::Pending)
+            || Self::tries().into_iter().any(may_arrive)
+    }
+
+    /// What can make no difference any more is forgotten, so that fewer worlds are different.
+    pub(super) fn forget(&mut self) {
+        for attempt in 1..=self.payout.count {
+            let Tried { tries, has_ended, said } = self.payout.attempts.get(attempt);
+            let is_decided =
+                said.has(Verdict::Returned) || (said.is_not_paid() && (tries < 2 || has_ended));
+            for number in 1..=tries {
+                let r#try = Try { attempt, number };
+                let is_refused =
+                    |is_retryable| said.has(Verdict::Refused { r#try: number, is_retryable });
+                let is_not_sent = said.has(Verdict::NotSent { r#try: number });
+                let is_over = match self.shot(r#try) {
+                    Shot::NotSent => is_decided || is_not_sent,
+                    Shot::Refused { is_retryable } => is_decided || is_refused(is_retryable),
+                    Shot::Lost => is_decided || said.has(Verdict::Unknown { r#try: number }),
+                    Shot::None | Shot::Unsent | Shot::InTransit | Shot::Arrived | Shot::Over => {
+                        false
+                    }
+                };
+                if is_over {
+                    self.set(r#try, Shot::Over);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The shipped machines are clean in every world, and every known mistake is found.
+
+use std::collections::BTreeSet;
+
+use super::{Correction, Rule, mutations, worlds};
+
+#[test]
+fn nothing_that_can_happen_loses_or_doubles_money() {
+    let mut states = 0;
+    let mut corrections: BTreeSet<Correction> = BTreeSet::new();
+    for world in worlds() {
+        let explored = world.explore().unwrap_or_else(|story| panic!("{}\n{story}", world.name));
+        // A world that lost its variety would be clean as well.
+        let least = match world.name {
+            "a pay-in" => 4,
+            "a reservation" => 7,
+            _ => 3_000,
+        };
+        assert!(explored.states >= least, "{}: {explored:?}", world.name);
+        assert!(explored.edges > explored.states || least < 10, "{}: {explored:?}", world.name);
+        states += explored.states;
+        corrections.extend(explored.corrections);
+    }
+    assert!(states > 150_000, "{states}");
+    let known = [
+        ("CANCELLED", "LATE_SUCCESS"),
+        ("CANCELLED", "RETURNED"),
+        ("COLLECTED", "CONTRADICTED"),
+        ("FAILED", "COLLECTED"),
+        ("FAILED", "LATE_SUCCESS"),
+        ("FAILED", "RETURNED"),
+        ("LATE_SUCCESS", "RETURNED"),
+        ("SUCCESS", "RETURNED"),
+    ];
+    assert_eq!(corrections, BTreeSet::from(known), "these ways out of an end, and no others");
+}
+
+#[test]
+fn every_known_mistake_is_found() {
+    let mut stories = Vec::new();
+    let mut broken = BTreeSet::new();
+    for mutation in mutations() {
+        let found = mutation.find().unwrap_or_else(|| panic!("{} is not found", mutation.name));
+        broken.insert(found.story.broken.rule);
+        let head = format!("{}: {}\n({})", mutation.name, mutation.sentence, found.world);
+        stories.push(format!("{head}\n{}", found.story));
+    }
+    insta::assert_snapshot!(stories.join("\n\n"));
+    // Nobody is paid twice before another rule is broken, and the worlds are not wrong about themselves.
+    let unbroken: Vec<&Rule> = Rule::ALL.iter().filter(|rule| !broken.contains(rule)).collect();
+    assert_eq!(unbroken, [&Rule::I3, &Rule::W1], "every rule catches something");
+}
+
+#[test]
+fn every_rule_is_checked_somewhere() {
+    let checked: BTreeSet<Rule> = worlds().iter().flat_map(super::World::rules).collect();
+    assert_eq!(checked, Rule::ALL.iter().copied().collect());
+}
