@@ -13,6 +13,7 @@ mod api;
 mod bench;
 mod bursar;
 mod caller;
+mod chaos;
 mod client;
 #[path = "../../../bursar-store/tests/it/cluster.rs"]
 mod cluster;
