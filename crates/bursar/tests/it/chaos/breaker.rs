@@ -1,12 +1,11 @@
 //! Whoever breaks things, one after the other and some at once, and puts them right again.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::fault::{Dice, Fault};
-use super::house::House;
+use super::house::{Engine, House};
 use super::world::World;
 use crate::caller::until;
 use crate::cluster::Cluster;
@@ -23,7 +22,6 @@ pub(super) struct Breaker<'b> {
     pub(super) pause: (u64, u64),
     /// How long something stays broken that mends by itself, in milliseconds.
     pub(super) lasting: (u64, u64),
-    pub(super) happened: BTreeMap<Fault, usize>,
     mending: Vec<Mending>,
 }
 
@@ -31,13 +29,14 @@ pub(super) struct Breaker<'b> {
 struct Mending {
     fault: Fault,
     until: Instant,
+    /// How many payouts there were when it broke.
+    made: usize,
 }
 
 impl<'b> Breaker<'b> {
     pub(super) fn new(world: &'b World, house: House, dice: Dice) -> Self {
-        let happened = BTreeMap::new();
         let (pause, lasting) = ((100, 1_500), (2_000, 3_000));
-        Self { world, house, dice, pause, lasting, happened, mending: Vec::new() }
+        Self { world, house, dice, pause, lasting, mending: Vec::new() }
     }
 
     /// All of these, in this order.
@@ -86,7 +85,7 @@ impl<'b> Breaker<'b> {
         while self.mending.iter().any(|mending| mending.fault == fault) {
             self.wait_for_mending();
         }
-        *self.happened.entry(fault).or_default() += 1;
+        *self.world.happened.lock().unwrap().entry(fault).or_default() += 1;
         match fault {
             Fault::Kill => self.kill(),
             Fault::Term => self.term(),
@@ -167,16 +166,13 @@ impl<'b> Breaker<'b> {
     }
 
     fn lose(&mut self) {
-        // The first one is told what the provider has to say; whoever is lost is one of the others.
-        let last = self.house.engines.last_mut().unwrap();
-        last.take().kill();
-        self.mending.retain(|mending| mending.fault != Fault::Stop);
-        let (mut others, name) = (self.house.engines.iter_mut(), "the last engine, for good");
-        for other in others.by_ref().filter(|other| other.is_stopped) {
-            other.process().signal("-CONT");
-            other.is_stopped = false;
+        while self.mending.iter().any(|mending| mending.fault == Fault::Stop) {
+            self.wait_for_mending();
         }
-        self.say(Fault::Loss, name);
+        // The first one is told what the provider has to say; whoever is lost is one of the others.
+        let engine = self.house.engines.last_mut().unwrap();
+        engine.take().kill();
+        self.say(Fault::Loss, &self.house.engines[self.house.engines.len() - 1].name);
     }
 
     fn restart_database(&mut self, mode: &str) {
@@ -187,31 +183,28 @@ impl<'b> Breaker<'b> {
         self.cluster().start_server();
     }
 
-    /// Whoever cannot save says so, and goes on when it can.
+    /// Whoever cannot save says so, and goes on by itself when it can; and one that is killed then comes back.
     fn fill_disk(&mut self) {
-        let victim = self.victim();
-        self.say(Fault::DiskFull, "not a byte is left");
-        self.house.disk.as_ref().unwrap().fill();
-        let engine = &self.house.engines[victim];
-        let readiness = || ask(&engine.address, "GET", "/readyz", &[], "");
-        let noticed = Instant::now();
-        until("an engine that cannot save says so", || {
-            readiness().filter(|answer| answer.status == 503)
-        });
-        let metrics = ask(&engine.address, "GET", "/metrics", &[], "").unwrap().body;
-        println!("   noticed after {:?}", noticed.elapsed());
-        let not_saved = metrics
-            .as_str()
-            .unwrap()
-            .lines()
-            .find_map(|line| line.strip_prefix("bursar_turns_not_saved_total "));
-        assert_ne!(not_saved, Some("0"), "it counts what it could not save");
-        self.house.disk.as_ref().unwrap().free();
-        if let Some(cluster) = &self.house.cluster
-            && cluster.try_run("pg_ctl", &["-D", &cluster.data(), "status"]).is_err()
-        {
-            println!("   PostgreSQL went down and is started");
-            cluster.start_server();
+        let (victim, is_killed) = (self.victim(), self.dice.pick(3) == 0);
+        self.say(Fault::DiskFull, if is_killed { "and a kill" } else { "not a byte is left" });
+        self.house.fill_disk();
+        let engine = &mut self.house.engines[victim];
+        let address = engine.address.clone();
+        let readiness = || ask(&address, "GET", "/readyz", &[], "");
+        let is_not_ready = || readiness().filter(|answer| answer.status == 503);
+        until("an engine that cannot save says so", is_not_ready);
+        let metrics = ask(&address, "GET", "/metrics", &[], "").unwrap().body;
+        let metrics = metrics.as_str().unwrap();
+        assert!(!metrics.contains("bursar_turns_not_saved_total 0\n"), "it counts: {metrics}");
+        if is_killed {
+            engine.take().kill();
+            // It may refuse to start, and says why.
+            engine.process = engine.try_start();
+        }
+        self.house.free_disk();
+        let engine = &mut self.house.engines[victim];
+        if engine.process.is_none() {
+            engine.start();
         }
         until("it is ready again by itself", || readiness().filter(|answer| answer.status == 200));
     }
@@ -219,7 +212,8 @@ impl<'b> Breaker<'b> {
     fn mend_later(&mut self, fault: Fault, at_least: Duration) {
         let (from, to) = self.lasting;
         let lasts = at_least + Duration::from_millis(self.dice.between(from, to));
-        self.mending.push(Mending { fault, until: Instant::now() + lasts });
+        let made = self.world.made.load(Ordering::Relaxed);
+        self.mending.push(Mending { fault, until: Instant::now() + lasts, made });
     }
 
     fn mend_what_is_due(&mut self) {
@@ -228,17 +222,25 @@ impl<'b> Breaker<'b> {
             std::mem::take(&mut self.mending).into_iter().partition(|mending| mending.until <= now);
         self.mending = later;
         let due: Vec<Mending> = due;
-        for Mending { fault, .. } in due {
-            match fault {
-                Fault::Channel => self.world.provider.signal("-CONT"),
-                Fault::DiskSlow => self.house.slow_disk.as_ref().unwrap().recover(),
-                _ => {
-                    for engine in self.house.engines.iter_mut().filter(|engine| engine.is_stopped) {
-                        engine.process().signal("-CONT");
-                        engine.is_stopped = false;
-                    }
-                }
+        for Mending { fault, made, .. } in due {
+            if fault == Fault::Channel {
+                self.world.provider.signal("-CONT");
+            } else if fault == Fault::DiskSlow {
+                self.house.slow_disk.as_ref().unwrap().recover();
+            } else {
+                self.wake(made);
             }
+        }
+    }
+
+    /// Whoever stood still goes on. Meanwhile the others, if there were any, did not wait for it.
+    fn wake(&mut self, made_before: usize) {
+        let made = self.world.made.load(Ordering::Relaxed);
+        let is_alone = !self.house.engines.iter().any(Engine::is_awake);
+        assert!(is_alone || made > made_before, "all stood still while one of the engines did");
+        for engine in self.house.engines.iter_mut().filter(|engine| engine.is_stopped) {
+            engine.process().signal("-CONT");
+            engine.is_stopped = false;
         }
     }
 

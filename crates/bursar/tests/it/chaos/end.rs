@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::world::{KEY, Statuses, World, counts, minor, references};
+use super::world::{Statuses, World, counts, minor, references};
 
 const LIVE: [&str; 5] = ["SCHEDULED", "READY", "SUBMITTING", "UNCONFIRMED", "PROCESSING"];
 
@@ -32,8 +32,9 @@ pub(super) fn comes_to_rest(world: &World) {
             r#"{{"decision":"confirm_not_paid","evidence":"not in the provider's books","expected_version":{}}}"#,
             payout.version
         );
-        let key = format!("idempotency-key: resolve-{id}");
-        world.insist(0, "POST", &format!("/v1/payouts/{id}/resolve"), &[KEY, &key], &body);
+        let key = format!("resolve-{id}");
+        let path = format!("/v1/payouts/{id}/resolve");
+        world.insist(0, "POST", &path, &[("idempotency-key", &key)], &body);
     }
 }
 

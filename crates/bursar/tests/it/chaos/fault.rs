@@ -27,16 +27,17 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
+    /// In an order in which those that last overlap with those that do not.
     const ALL: [Self; 10] = [
+        Self::DiskSlow,
+        Self::Stop,
         Self::Kill,
         Self::Term,
-        Self::Stop,
         Self::Channel,
-        Self::DiskSlow,
-        Self::DiskFull,
         Self::PgRestart,
         Self::PgCrash,
         Self::PgDrop,
+        Self::DiskFull,
         Self::Loss,
     ];
 
@@ -74,14 +75,14 @@ impl Fault {
         let applying: Vec<Self> =
             Self::ALL.into_iter().filter(|fault| fault.applies_to(store)).collect();
         let Some(names) = names else { return applying };
-        let named = |name: &str| {
+        let fault = |name: &str| {
             let known = Self::ALL.iter().find(|fault| fault.name() == name);
             *known.unwrap_or_else(|| {
                 let all: Vec<&str> = Self::ALL.iter().map(|fault| fault.name()).collect();
                 panic!("no fault is called {name:?}. There are {}", all.join(", "))
             })
         };
-        let chosen: Vec<Self> = names.split(',').map(named).collect();
+        let chosen: Vec<Self> = names.split(',').map(fault).collect();
         let chosen: Vec<Self> =
             chosen.into_iter().filter(|fault| applying.contains(fault)).collect();
         assert!(!chosen.is_empty(), "none of {names} can happen on {store:?}");

@@ -2,13 +2,15 @@
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
 use super::disk::{Disk, SlowDisk};
 use super::fault::Fault;
+use super::world::KEY;
+use crate::caller::until;
 use crate::cluster::Cluster;
 use crate::process::{Process, free_port};
 use crate::scratch::Scratch;
@@ -98,6 +100,28 @@ impl House {
         }
     }
 
+    pub(super) fn fill_disk(&self) {
+        if self.cluster.is_none() {
+            // What the log has room for needs no space: it is emptied first, however long readers keep that waiting.
+            let books = rusqlite::Connection::open(Path::new(&self.place[1]).join("bursar.sqlite"));
+            let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+            let is_busy = || books.as_ref().unwrap().query_row(sql, (), |row| row.get(0));
+            until("the log is emptied", || (is_busy() == Ok(false)).then_some(()));
+        }
+        self.disk.as_ref().unwrap().fill();
+    }
+
+    /// There is space again. A server that ended is started, as its supervisor would.
+    pub(super) fn free_disk(&self) {
+        self.disk.as_ref().unwrap().free();
+        if let Some(cluster) = &self.cluster
+            && cluster.try_run("pg_ctl", &["-D", &cluster.data(), "status"]).is_err()
+        {
+            println!("            PostgreSQL went down and is started");
+            cluster.start_server();
+        }
+    }
+
     /// What ends by itself is a failure, whatever was done to it.
     pub(super) fn assert_all_live(&mut self) {
         for engine in &mut self.engines {
@@ -124,7 +148,7 @@ impl Engine {
         let log = OpenOptions::new().create(true).append(true).open(&self.log).unwrap();
         let mut arguments = vec!["serve", "--listen", &self.address];
         arguments.extend(self.arguments.iter().map(String::as_str));
-        let mut variables = vec![("BURSAR_ADMIN_KEY", "kill"), ("BURSAR_LOG", "info")];
+        let mut variables = vec![("BURSAR_ADMIN_KEY", KEY), ("BURSAR_LOG", "info")];
         variables
             .extend(self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         Process::try_start(&arguments, &variables, Stdio::from(log))

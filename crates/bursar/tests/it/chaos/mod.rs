@@ -23,7 +23,7 @@ use fault::Dice;
 pub(crate) use fault::Fault;
 use house::House;
 pub(crate) use house::Store;
-use world::{CLIENTS, KEY, MERCHANTS, Promised, World, counts};
+use world::{CLIENTS, MERCHANTS, World, counts};
 
 /// What happens, and for how long.
 pub(crate) struct Plan {
@@ -67,6 +67,7 @@ struct Ending<'w>(&'w World);
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
+            self.0.has_failed.store(true, Ordering::Relaxed);
             self.0.is_over.store(true, Ordering::Relaxed);
         }
     }
@@ -91,12 +92,14 @@ pub(crate) fn survives(store: Store, plan: &Plan) {
         rest: plan.pace.map_or(Duration::ZERO, |pace| Duration::from_secs(1) * clients / pace),
         started: Instant::now(),
         is_over: AtomicBool::new(false),
+        has_failed: AtomicBool::new(false),
         made: AtomicUsize::new(0),
-        promised: Mutex::new(Promised::default()),
+        promised: Mutex::default(),
+        happened: Mutex::default(),
     };
     for merchant in 0..MERCHANTS {
         let body = format!(r#"{{"id":"m{merchant}","name":"Shop {merchant}"}}"#);
-        world.insist(0, "POST", "/v1/merchants", &[KEY], &body);
+        world.insist(0, "POST", "/v1/merchants", &[], &body);
         world.collect(merchant, &format!("first{merchant}"), "1000000.00");
     }
     let breaker = Breaker::new(&world, house, Dice::new(plan.seed));
@@ -151,28 +154,32 @@ fn watch(world: &World) {
             told = Instant::now();
             let made = world.made.load(Ordering::Relaxed);
             let elapsed = world.started.elapsed().as_secs_f64();
-            println!("{elapsed:8.1} s  so far      {made} payouts: {}", counts(&statuses));
+            let (counts, faults) = (counts(&statuses), world.faults());
+            println!("{elapsed:8.1} s  so far      {made} payouts: {counts}; faults: {faults}");
         }
         // Looking takes longer the more there is: it must not become the load.
-        thread::sleep(Duration::from_millis(300).max(begun.elapsed() * 3));
+        let until = Instant::now() + Duration::from_millis(300).max(begun.elapsed() * 3);
+        while Instant::now() < until && !world.is_over.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(100));
+        }
     }
 }
 
 /// What is on the disk is what it should be, when nobody serves any more.
 fn finish(breaker: Breaker<'_>, store: Store, plan: &Plan) {
-    let Breaker { world, mut house, happened, .. } = breaker;
+    let Breaker { world, mut house, .. } = breaker;
     house.engines.clear();
     let verify = [vec!["ledger".to_owned(), "verify".to_owned()], house.place.clone()].concat();
     let verify: Vec<&str> = verify.iter().map(String::as_str).collect();
     assert!(bursar(&verify).ok().contains("ok: every balance"));
-    let faults: Vec<String> =
-        happened.iter().map(|(fault, times)| format!("{} {times}", fault.name())).collect();
+    let seconds = world.started.elapsed().as_secs();
     println!(
-        "{store:?}: {:.1} minutes, {} payouts, {} pay-ins, faults: {}; seed {}. Nothing lost, nothing doubled",
-        world.started.elapsed().as_secs_f64() / 60.0,
+        "{store:?}: {}:{:02} minutes, {} payouts, {} pay-ins, faults: {}; seed {}. Nothing lost, nothing doubled",
+        seconds.div_euclid(60),
+        seconds.rem_euclid(60),
         world.made.load(Ordering::Relaxed),
         world.promised.lock().unwrap().payins,
-        faults.join(", "),
+        world.faults(),
         plan.seed,
     );
 }
@@ -184,7 +191,7 @@ fn plan(store: Store) -> Plan {
     let minutes: Option<u64> = number("BURSAR_CHAOS_MINUTES");
     let seed = number("BURSAR_CHAOS_SEED").unwrap_or(1);
     let faults = Fault::chosen(store, variable("BURSAR_CHAOS_ONLY").as_deref());
-    let questions = if minutes.is_some() { 60 } else { 15 };
+    let questions = if minutes.is_some() { 60 } else { 10 };
     Plan { faults, minutes, seed, payouts: None, pace: Some(20), questions }
 }
 

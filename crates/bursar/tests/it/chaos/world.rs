@@ -11,9 +11,12 @@ use bursar_connect::{Secret, callback};
 use bursar_core::money::Money;
 use serde_json::{Value, json};
 
-use crate::process::{Process, ask};
+use super::fault::Fault;
+use crate::caller::Caller;
+use crate::process::Process;
 
-pub(super) const KEY: &str = "authorization: Bearer kill";
+/// What opens everything.
+pub(super) const KEY: &str = "kill";
 pub(super) const MERCHANTS: usize = 7;
 /// Payouts that are asked for at once.
 pub(super) const CLIENTS: usize = 8;
@@ -28,8 +31,12 @@ pub(super) struct World {
     pub(super) rest: Duration,
     pub(super) started: Instant,
     pub(super) is_over: AtomicBool,
+    /// Somebody has found something wrong: nobody goes on.
+    pub(super) has_failed: AtomicBool,
     pub(super) made: AtomicUsize,
     pub(super) promised: Mutex<Promised>,
+    /// What has broken so far, and how often.
+    pub(super) happened: Mutex<BTreeMap<Fault, usize>>,
 }
 
 /// What was answered, and must hold for ever.
@@ -53,36 +60,42 @@ pub(super) struct Seen {
 pub(super) type Statuses = BTreeMap<String, Vec<Seen>>;
 
 impl World {
-    /// Asks whoever is up, until somebody answers.
+    /// Asks whoever is up, until somebody answers. Whoever wants something does not wait long and asks somebody else,
+    /// under the same key; whoever looks waits.
     pub(super) fn insist(
         &self,
         first: usize,
         method: &str,
         path: &str,
-        headers: &[&str],
+        headers: &[(&str, &str)],
         body: &str,
     ) -> Value {
+        let patience = Duration::from_secs(if method == "GET" { 300 } else { 3 });
+        let started = Instant::now();
         let mut answered = None;
-        for turn in 0..6_000 {
-            let address = &self.addresses[(first + turn) % self.addresses.len()];
-            match ask(address, method, path, headers, body) {
-                Some(answer) if answer.status < 300 => return answer.body,
+        for turn in first.. {
+            let address = &self.addresses[turn % self.addresses.len()];
+            let caller = Caller::new(address, Some(KEY)).within(patience);
+            let answer = caller.try_ask(method, path, headers, body.as_bytes());
+            match answer {
+                Some(answer) if answer.status < 300 => return answer.json(),
                 // It is down, or went down before it answered: the same key again.
                 Some(answer) if [429, 503].contains(&answer.status) => answered = Some(answer),
                 None => {}
-                Some(answer) => {
-                    answered = Some(answer);
-                    break;
-                }
+                Some(answer) => panic!("{method} {path}: {answer:?}"),
             }
+            assert!(!self.has_failed.load(Ordering::Relaxed), "given up, because another failed");
+            assert!(
+                started.elapsed() < Duration::from_mins(3),
+                "nobody answers {method} {path} {headers:?}; the last word was {answered:?}"
+            );
             thread::sleep(Duration::from_millis(20));
         }
-        assert_eq!(format!("{answered:?}"), "", "{method} {path}");
         Value::Null
     }
 
     pub(super) fn get(&self, path: &str) -> Value {
-        self.insist(0, "GET", path, &[KEY], "")
+        self.insist(0, "GET", path, &[], "")
     }
 
     /// Every payout that was made, by its status.
@@ -139,6 +152,12 @@ impl World {
         later
     }
 
+    pub(super) fn faults(&self) -> String {
+        let happened = self.happened.lock().unwrap();
+        let counts = happened.iter().map(|(fault, times)| format!("{} {times}", fault.name()));
+        counts.collect::<Vec<String>>().join(", ")
+    }
+
     /// One of those who ask, until enough was asked for.
     pub(super) fn client(&self, number: usize) {
         let mut payout = number;
@@ -157,12 +176,18 @@ impl World {
 
     fn pay_out(&self, payout: usize) {
         let merchant = format!("m{}", payout % MERCHANTS);
-        let key = format!("idempotency-key: p{payout}");
+        let key = format!("p{payout}");
         let body = json!({
             "merchant_id": merchant, "amount": "10.00", "currency": "PKR", "channel": "mobile_wallet",
             "beneficiary": {"name": "A", "msisdn": "923001234567"},
         });
-        let answer = self.insist(payout, "POST", "/v1/payouts", &[KEY, &key], &body.to_string());
+        let answer = self.insist(
+            payout,
+            "POST",
+            "/v1/payouts",
+            &[("idempotency-key", &key)],
+            &body.to_string(),
+        );
         let cost = ["amount", "fee", "vat"].map(|part| minor(&answer[part])).iter().sum();
         let id = answer["id"].as_str().unwrap().to_owned();
         self.promised.lock().unwrap().payouts.insert(id, (merchant, cost));
@@ -175,7 +200,7 @@ impl World {
             "merchant_id": format!("m{merchant}"), "provider": "easy", "reference": reference,
             "amount": amount, "currency": "PKR",
         });
-        let answer = self.insist(0, "POST", "/v1/payins", &[KEY], &body.to_string());
+        let answer = self.insist(0, "POST", "/v1/payins", &[], &body.to_string());
         self.collected(&answer);
     }
 
@@ -189,8 +214,8 @@ impl World {
             });
             let body = body.to_string();
             let signature = callback::sign(&Secret::new("s"), body.as_bytes());
-            let header = format!("{}: {signature}", callback::SIGNATURE_HEADER);
-            answer = self.insist(number, "POST", "/v1/providers/easy/callbacks", &[&header], &body);
+            let header = (callback::SIGNATURE_HEADER, signature.as_str());
+            answer = self.insist(number, "POST", "/v1/providers/easy/callbacks", &[header], &body);
         }
         self.collected(&answer);
     }
