@@ -40,8 +40,9 @@ impl Cluster {
     }
 
     pub(crate) fn start_server(&self) {
+        // After a crash it syncs its files all at once: on a slow disk one by one takes a minute.
         let options = format!(
-            "-k {} -c listen_addresses='' -c shared_buffers=64MB",
+            "-k {} -c listen_addresses='' -c shared_buffers=64MB -c recovery_init_sync_method=syncfs",
             self.scratch.path().display()
         );
         let log = self.scratch.path().join("log").display().to_string();

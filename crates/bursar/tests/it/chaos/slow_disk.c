@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SYNC_US 60000
+#define SYNC_US 30000
 #define WRITE_US 1000
 
 static void wait_while_slow(unsigned microseconds) {
