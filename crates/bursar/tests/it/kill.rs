@@ -16,7 +16,7 @@ fn plan() -> Plan {
         seed: 11,
         payouts: Some(number("BURSAR_KILL_PAYOUTS", 300)),
         pace: None,
-        questions: 15 + 3 * kills,
+        questions: (15 + 3 * kills, "1"),
     }
 }
 

@@ -186,16 +186,18 @@ impl<'b> Breaker<'b> {
     /// Whoever cannot save says so, and goes on by itself when it can; and one that is killed then comes back.
     fn fill_disk(&mut self) {
         let (victim, is_killed) = (self.victim(), self.dice.pick(3) == 0);
+        let address = self.house.engines[victim].address.clone();
+        let status = || ask(&address, "GET", "/readyz", &[], "").map(|answer| answer.status);
+        let is_ready = || status().filter(|status| *status == 200);
+        // Whoever has just stood still is not.
+        until("it is ready", is_ready);
         self.say(Fault::DiskFull, if is_killed { "and a kill" } else { "not a byte is left" });
         self.house.fill_disk();
-        let engine = &mut self.house.engines[victim];
-        let address = engine.address.clone();
-        let readiness = || ask(&address, "GET", "/readyz", &[], "");
-        let is_not_ready = || readiness().filter(|answer| answer.status == 503);
-        until("an engine that cannot save says so", is_not_ready);
+        until("an engine that cannot save says so", || status().filter(|status| *status == 503));
         let metrics = ask(&address, "GET", "/metrics", &[], "").unwrap().body;
         let metrics = metrics.as_str().unwrap();
         assert!(!metrics.contains("bursar_turns_not_saved_total 0\n"), "it counts: {metrics}");
+        let engine = &mut self.house.engines[victim];
         if is_killed {
             engine.take().kill();
             // It may refuse to start, and says why.
@@ -206,7 +208,7 @@ impl<'b> Breaker<'b> {
         if engine.process.is_none() {
             engine.start();
         }
-        until("it is ready again by itself", || readiness().filter(|answer| answer.status == 200));
+        until("it is ready again by itself", is_ready);
     }
 
     fn mend_later(&mut self, fault: Fault, at_least: Duration) {

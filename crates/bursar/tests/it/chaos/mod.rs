@@ -35,13 +35,13 @@ pub(crate) struct Plan {
     pub(crate) payouts: Option<usize>,
     /// How many payouts are asked for in a second, at most.
     pub(crate) pace: Option<u32>,
-    /// How often a channel is asked, every second, about what nobody knows.
-    pub(crate) questions: usize,
+    /// How often a channel is asked about what nobody knows, and after how many seconds each time.
+    pub(crate) questions: (usize, &'static str),
 }
 
 /// Clocks as short as they can be, and questions enough to outlive the provider's mood.
-fn config(provider: &str, callbacks: &str, questions: usize) -> String {
-    let schedule = vec!["1"; questions].join(", ");
+fn config(provider: &str, callbacks: &str, (count, seconds): (usize, &str)) -> String {
+    let schedule = vec![seconds; count].join(", ");
     format!(
         "[api]\nrate_limit_per_s = 0\n[channels.mobile_wallet]\nkind = \"http\"\nurl = \"http://{provider}\"\n\
          currencies = [\"PKR\"]\ncallback_secret = \"s\"\ncallback_url = \"{callbacks}\"\nsubmit_timeout_s = 0.5\n\
@@ -191,7 +191,7 @@ fn plan(store: Store) -> Plan {
     let minutes: Option<u64> = number("BURSAR_CHAOS_MINUTES");
     let seed = number("BURSAR_CHAOS_SEED").unwrap_or(1);
     let faults = Fault::chosen(store, variable("BURSAR_CHAOS_ONLY").as_deref());
-    let questions = if minutes.is_some() { 60 } else { 10 };
+    let questions = if minutes.is_some() { (30, "2") } else { (10, "1") };
     Plan { faults, minutes, seed, payouts: None, pace: Some(20), questions }
 }
 
