@@ -16,7 +16,7 @@ pub(crate) fn run(data: &[u8]) {
     match Money::parse(text, currency) {
         Ok(money) => examine(money, rest),
         Err(error) => {
-            assert!(error.to_string().len() < 400, "an error is short, whatever was sent")
+            assert!(error.to_string().len() < 400, "an error is short, whatever was sent");
         }
     }
 }
