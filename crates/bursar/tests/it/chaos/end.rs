@@ -11,7 +11,7 @@ const LIVE: [&str; 5] = ["SCHEDULED", "READY", "SUBMITTING", "UNCONFIRMED", "PRO
 
 /// The provider heals, every question is answered, and a person looks into its books for what nobody could answer.
 pub(super) fn comes_to_rest(world: &World) {
-    world.provider.ask("POST", "/_profile", &[], r#"{"profile":"calm"}"#);
+    world.ask_provider("POST", "/_profile", r#"{"profile":"calm"}"#);
     let started = Instant::now();
     let stuck = loop {
         let mut statuses = world.statuses();
