@@ -29,6 +29,9 @@ pub struct Stats {
     pub inbox: usize,
     /// When the last turn was admitted that was saved. An engine at rest still turns, ten times a second.
     pub last_turn_at: Option<Timestamp>,
+    /// When a turn was last admitted that the store did not save, unless something was written since: an engine that
+    /// finds nothing to do also turns on a full disk.
+    pub not_saved_at: Option<Timestamp>,
     pub channels: BTreeMap<String, ChannelStats>,
     /// How many alerts there were in all.
     pub alerts: u64,

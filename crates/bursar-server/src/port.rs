@@ -48,6 +48,8 @@ pub struct Numbers {
     pub inbox: u64,
     /// When a turn was last saved or found nothing to save.
     pub last_turn: Option<Timestamp>,
+    /// When something could not be saved, unless something was since.
+    pub not_saved_at: Option<Timestamp>,
     pub channels: BTreeMap<String, ChannelNumbers>,
     /// What the host last wanted somebody to look at.
     pub latest_alert: Option<(Timestamp, String)>,

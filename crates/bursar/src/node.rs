@@ -164,6 +164,7 @@ impl Submit for Engine {
             in_flight: count(stats.in_flight),
             inbox: count(stats.inbox),
             last_turn: stats.last_turn_at,
+            not_saved_at: stats.not_saved_at,
             latest_alert: stats.latest_alerts.back().map(|(at, alert)| (*at, alert.to_string())),
             channels: stats
                 .channels

@@ -4,6 +4,7 @@
 //! with a rejection and changes nothing. Balances are computed nowhere else.
 
 mod hold;
+mod line;
 mod post;
 mod revert;
 #[cfg(test)]

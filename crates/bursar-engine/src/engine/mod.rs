@@ -162,6 +162,9 @@ impl Engine {
         add(&mut self.stats.turns, 1);
         add(&mut self.stats.requests, u64::try_from(turn.places.len()).unwrap_or(u64::MAX));
         self.stats.last_turn_at = Some(turn.admitted_at);
+        if commit.time.is_some() {
+            self.stats.not_saved_at = None;
+        }
         let has_effects = !commit.effects.is_empty();
         for (place, answer) in turn.places.into_iter().zip(commit.answers) {
             match place {
@@ -230,6 +233,7 @@ impl Engine {
     fn not_saved(&mut self, error: &StoreError, outputs: &mut Vec<Output>) {
         let Some(turn) = self.turn.take() else { return };
         add(&mut self.stats.not_saved, 1);
+        self.stats.not_saved_at = Some(turn.admitted_at);
         for place in turn.places {
             match place {
                 Place::Caller(ticket) => {

@@ -9,6 +9,7 @@ use bursar_core::records::ReadSet;
 use bursar_core::request::{Batch, Body, Reply, Request, Woken};
 use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
+use bursar_store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Cause, Engine, Failed, Input, Limits, Output, Ticket, Unanswered};
@@ -142,4 +143,23 @@ fn a_clock_that_is_set_back_does_not_keep_flows_waiting() {
     settle(&mut engine, start(), |_| false);
     let (turns, _) = settle(&mut engine, start() - SignedDuration::from_hours(1), |_| false);
     assert_eq!(turns.len(), 1);
+}
+
+/// Whoever watches must not be told that all is well by turns that had nothing to write.
+#[test]
+fn an_engine_that_could_not_save_says_so_until_it_has_saved() {
+    let mut engine = engine();
+    let mut turn = |commit: Result<Commit, StoreError>| {
+        engine.enqueue(Input::Asked { ticket: Ticket(1), body: post(1) });
+        engine.poll(start(), Input::TimePassed);
+        engine.enqueue(match commit {
+            Ok(commit) => Input::Saved(Box::new(commit)),
+            Err(error) => Input::NotSaved(error),
+        });
+        engine.stats().not_saved_at
+    };
+    assert_eq!(turn(Ok(nothing())), None);
+    assert_eq!(turn(Err(StoreError::Unavailable("full".to_owned()))), Some(start()));
+    assert_eq!(turn(Ok(nothing())), Some(start()), "nothing was written");
+    assert_eq!(turn(Ok(Commit { time: Some(start()), ..nothing() })), None);
 }

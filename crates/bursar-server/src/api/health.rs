@@ -35,20 +35,23 @@ pub(super) struct Readiness {
 
 /// Books that do not answer for so long are not there.
 const READ_MAX: Duration = Duration::from_secs(2);
-/// An engine that has not finished a turn for so long is not well.
+/// An engine that has not finished a turn for so long is not well; nor is one that could not save what it had to, until
+/// it has saved something, or for so long if it has nothing to save.
 const LAG_MAX: SignedDuration = SignedDuration::from_secs(10);
 
-/// The books can be read, and the engine keeps up.
+/// The books can be read, and the engine keeps up and saves what it must.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses((status = 200, body = Readiness), (status = 503, body = Readiness)))]
 pub(super) async fn readyz(State(app): State<App>) -> Response {
     let read = app.0.readers.read(async |store| store.control().await);
     let store = tokio::time::timeout(READ_MAX, read).await.is_ok_and(|read| read.is_ok());
     let now = app.0.submit.now();
-    let last = app.0.submit.numbers().last_turn;
+    let numbers = app.0.submit.numbers();
     // A clock that is moved by hand jumps ahead of every turn; that is no lag.
     let keeps_up = |last| app.0.settings.has_test_clock || now.duration_since(last) < LAG_MAX;
-    let engine = last.is_some_and(keeps_up);
+    let is_recent = |failed| now.duration_since(failed) < LAG_MAX;
+    let engine =
+        numbers.last_turn.is_some_and(keeps_up) && !numbers.not_saved_at.is_some_and(is_recent);
     let is_ready = store && engine;
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(Readiness { is_ready, store, engine })).into_response()

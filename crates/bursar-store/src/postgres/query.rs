@@ -149,7 +149,9 @@ impl Query for Postgres {
 
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {
         self.reconnect().await?;
-        let sql = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        // Nobody waits for a report, so it may take its time.
+        let sql = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
+             SET LOCAL idle_in_transaction_session_timeout = 0";
         self.client.batch_execute(sql).await.map_err(|error| classify(&error))
     }
 }

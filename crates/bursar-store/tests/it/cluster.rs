@@ -8,15 +8,22 @@ use crate::scratch::Scratch;
 pub(crate) struct Cluster {
     scratch: Scratch,
     bin: PathBuf,
+    /// What the server finds in its environment.
+    variables: Vec<(String, String)>,
 }
 
 impl Cluster {
     /// Starts a server that nobody else uses. Missing binaries are a failure: `./test` installs them.
     pub(crate) fn start() -> Self {
+        Self::start_in(Scratch::new(), Vec::new())
+    }
+
+    /// The same in a directory whose `data` may be a disk of its own, with these variables in its environment.
+    pub(crate) fn start_in(scratch: Scratch, variables: Vec<(String, String)>) -> Self {
         let bin = binaries().expect(
             "no PostgreSQL server under /usr/lib/postgresql: run ./test, which installs it",
         );
-        let cluster = Self { scratch: Scratch::new(), bin };
+        let cluster = Self { scratch, bin, variables };
         if is_root() {
             // The server refuses to run as root.
             let owned =
@@ -33,8 +40,9 @@ impl Cluster {
     }
 
     pub(crate) fn start_server(&self) {
+        // After a crash it syncs its files all at once: on a slow disk one by one takes a minute.
         let options = format!(
-            "-k {} -c listen_addresses='' -c shared_buffers=64MB",
+            "-k {} -c listen_addresses='' -c shared_buffers=64MB -c recovery_init_sync_method=syncfs",
             self.scratch.path().display()
         );
         let log = self.scratch.path().join("log").display().to_string();
@@ -43,7 +51,12 @@ impl Cluster {
 
     /// Ends every process of the server at once, as a crash would.
     pub(crate) fn crash(&self) {
-        self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
+        self.stop_server("immediate").unwrap();
+    }
+
+    /// `fast` for a shutdown, `immediate` for a crash.
+    pub(crate) fn stop_server(&self, mode: &str) -> Result<(), String> {
+        self.try_run("pg_ctl", &["-D", &self.data(), "-m", mode, "-w", "stop"])
     }
 
     pub(crate) fn url(&self) -> String {
@@ -57,11 +70,16 @@ impl Cluster {
         self.url().replace("dbname=postgres", &format!("dbname={name}"))
     }
 
-    fn data(&self) -> String {
+    pub(crate) fn data(&self) -> String {
         self.scratch.path().join("data").display().to_string()
     }
 
-    fn run(&self, program: &str, arguments: &[&str]) {
+    pub(crate) fn run(&self, program: &str, arguments: &[&str]) {
+        self.try_run(program, arguments).unwrap();
+    }
+
+    /// A program of the server's, as the user who owns it; what it complains about, if it fails.
+    pub(crate) fn try_run(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
         let program = self.bin.join(program);
         let mut command = if is_root() {
             let mut command = Command::new("runuser");
@@ -70,14 +88,17 @@ impl Cluster {
         } else {
             Command::new(program)
         };
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         let output = command.args(arguments).current_dir(self.scratch.path()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let complaint = || String::from_utf8_lossy(&output.stderr).into_owned();
+        output.status.success().then_some(()).ok_or_else(complaint)
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        self.crash();
+        // It may be down already.
+        drop(self.stop_server("immediate"));
     }
 }
 

@@ -22,6 +22,7 @@ mod postgres;
 mod reservations;
 mod scratch;
 mod sqlite;
+mod standing_still;
 mod unknown;
 mod unreadable;
 mod workload;

@@ -1,4 +1,4 @@
-//! A directory that is gone when the test is over.
+//! A directory that is gone when the test is over, and stays to be looked at when it fails.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,6 +29,8 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
+        if !std::thread::panicking() {
+            drop(std::fs::remove_dir_all(&self.0));
+        }
     }
 }

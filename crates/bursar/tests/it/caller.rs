@@ -20,6 +20,7 @@ pub(crate) struct Answer {
 pub(crate) struct Caller {
     address: String,
     key: Option<String>,
+    patience: Duration,
 }
 
 /// A server that says nothing for so long has failed the test.
@@ -27,7 +28,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Caller {
     pub(crate) fn new(address: &str, key: Option<&str>) -> Self {
-        Self { address: address.to_owned(), key: key.map(str::to_owned) }
+        Self { address: address.to_owned(), key: key.map(str::to_owned), patience: PATIENCE }
+    }
+
+    /// Somebody who waits for so long, and then takes it that nobody is there.
+    pub(crate) fn within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// The same place with another key.
@@ -71,7 +77,7 @@ impl Caller {
         body: &[u8],
     ) -> Option<Answer> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(self.patience)).unwrap();
         let mut head = vec![
             format!("{method} {path} HTTP/1.1"),
             "host: bursar".to_owned(),

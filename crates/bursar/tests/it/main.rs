@@ -13,12 +13,14 @@ mod api;
 mod bench;
 mod bursar;
 mod caller;
+mod chaos;
 mod client;
 #[path = "../../../bursar-store/tests/it/cluster.rs"]
 mod cluster;
 mod commands;
 mod conformance;
 mod demo;
+mod fuzz;
 mod kill;
 mod ledger;
 mod licences;

@@ -24,17 +24,38 @@ pub(crate) struct Answered {
 impl Process {
     /// Starts it and waits until it says where it listens.
     pub(crate) fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let started = Self::try_start(arguments, variables, Stdio::inherit());
+        started.expect("it says where it listens")
+    }
+
+    /// Nothing if it ends before that. What it has to say goes to the log.
+    pub(crate) fn try_start(
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        log: Stdio,
+    ) -> Option<Self> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bursar"))
             .args(arguments)
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://");
-        let address = address.expect("it says where it listens").to_owned();
-        Self { child, address }
+        let mut process = Self { child, address: String::new() };
+        line.trim().strip_prefix("listening on http://")?.clone_into(&mut process.address);
+        Some(process)
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().unwrap()
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 
     /// As the machine would, when it loses power.
@@ -45,8 +66,7 @@ impl Process {
 
     /// As its operator would, and how it ended.
     pub(crate) fn stop(mut self, signal: &str) -> ExitStatus {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        self.signal(signal);
         self.child.wait().unwrap()
     }
 

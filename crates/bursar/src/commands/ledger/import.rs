@@ -1,14 +1,11 @@
 //! A file of events into the books, in batches. A line that is refused is reported and does not stop the rest.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use bursar_core::ledger::{Event, Posted};
 use clap::Args;
-use jiff::Timestamp;
-use serde::Deserialize;
 
 use super::Place;
 use super::books::Books;
@@ -25,32 +22,6 @@ pub(crate) struct Arguments {
     batch: u32,
     #[command(flatten)]
     place: Place,
-}
-
-/// An event as a line of a file has it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Line {
-    event: String,
-    reference: String,
-    #[serde(default)]
-    vars: BTreeMap<String, String>,
-    #[serde(default, rename = "effectiveAt")]
-    effective_at: Option<String>,
-}
-
-impl Line {
-    pub(super) fn into_event(self) -> Result<Event, String> {
-        let effective_at = self.effective_at.map(|text| text.parse::<Timestamp>()).transpose();
-        let effective_at =
-            effective_at.map_err(|error| format!("effectiveAt is not RFC 3339: {error}"))?;
-        Ok(Event {
-            name: self.event,
-            reference: self.reference,
-            variables: self.vars,
-            effective_at,
-        })
-    }
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +45,7 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
         if line.trim().is_empty() {
             continue;
         }
-        match parse(&line) {
+        match Event::from_line(&line) {
             Ok(event) => pending.push((number, event)),
             Err(reason) => refuse(&mut counts, number, &format!("{reason}. Nothing was posted")),
         }
@@ -105,12 +76,6 @@ fn source(path: &Path) -> Result<(Box<dyn BufRead>, u64), Failure> {
     let file = File::open(path).map_err(|error| Failure::reading(path, &error))?;
     let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
     Ok((Box::new(BufReader::new(file)), length))
-}
-
-fn parse(line: &str) -> Result<Event, String> {
-    let line: Line =
-        serde_json::from_str(line).map_err(|error| format!("it is not an event: {error}"))?;
-    line.into_event()
 }
 
 fn post(

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use bursar_core::ledger::Posted;
+use bursar_core::ledger::{Event, Posted};
 use clap::Args;
 
 use super::Place;
 use super::books::Books;
-use super::import::Line;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -21,11 +20,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
-    let line: Line = serde_json::from_str(&arguments.event).map_err(|error| {
-        Failure::new(format!("this is not an event: {error}. Nothing was posted"))
-    })?;
-    let event = line
-        .into_event()
+    let event = Event::from_line(&arguments.event)
         .map_err(|reason| Failure::new(format!("{reason}. Nothing was posted")))?;
     let answers = Books::open(&arguments.place, config)?.post(vec![event])?;
     match answers.into_iter().next() {

@@ -1,0 +1,254 @@
+//! Whoever breaks things, one after the other and some at once, and puts them right again.
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::fault::{Dice, Fault};
+use super::house::{Engine, House};
+use super::world::World;
+use crate::caller::until;
+use crate::cluster::Cluster;
+use crate::process::ask;
+
+/// Longer than the lease of a submission: its timeout and fifteen seconds.
+pub(super) const LEASE: Duration = Duration::from_millis(15_500);
+
+pub(super) struct Breaker<'b> {
+    pub(super) world: &'b World,
+    pub(super) house: House,
+    pub(super) dice: Dice,
+    /// Milliseconds between two faults.
+    pub(super) pause: (u64, u64),
+    /// How long something stays broken that mends by itself, in milliseconds.
+    pub(super) lasting: (u64, u64),
+    mending: Vec<Mending>,
+}
+
+/// Something that is broken until then.
+struct Mending {
+    fault: Fault,
+    until: Instant,
+    /// How many payouts there were when it broke.
+    made: usize,
+}
+
+impl<'b> Breaker<'b> {
+    pub(super) fn new(world: &'b World, house: House, dice: Dice) -> Self {
+        let (pause, lasting) = ((100, 1_500), (2_000, 3_000));
+        Self { world, house, dice, pause, lasting, mending: Vec::new() }
+    }
+
+    /// All of these, in this order.
+    pub(super) fn run_through(&mut self, faults: &[Fault]) {
+        for fault in faults {
+            self.happen(*fault);
+        }
+    }
+
+    /// Whatever the dice say, until it is time to end. What is lost for good is lost late.
+    pub(super) fn run_until(&mut self, faults: &[Fault], end: Instant) {
+        let is_for_good = |fault: &Fault| *fault == Fault::Loss;
+        let mut usual: Vec<Fault> =
+            faults.iter().copied().filter(|fault| !is_for_good(fault)).collect();
+        self.dice.shuffle(&mut usual);
+        self.run_through(&usual);
+        let late = end.checked_sub((end - self.world.started) / 5).unwrap();
+        let mut has_lost = !faults.iter().any(is_for_good);
+        while Instant::now() < end && !self.world.is_over.load(Ordering::Relaxed) {
+            if !has_lost && Instant::now() >= late {
+                has_lost = true;
+                self.happen(Fault::Loss);
+            } else if !usual.is_empty() {
+                let at = self.dice.pick(usual.len());
+                self.happen(usual[at]);
+            }
+        }
+    }
+
+    /// Everything that is still broken mends.
+    pub(super) fn mend_all(&mut self) {
+        while !self.mending.is_empty() {
+            self.wait_for_mending();
+        }
+        self.house.assert_all_live();
+    }
+
+    fn happen(&mut self, fault: Fault) {
+        if self.world.is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        let (from, to) = self.pause;
+        thread::sleep(Duration::from_millis(self.dice.between(from, to)));
+        self.mend_what_is_due();
+        // The same thing does not break twice at once.
+        while self.mending.iter().any(|mending| mending.fault == fault) {
+            self.wait_for_mending();
+        }
+        *self.world.happened.lock().unwrap().entry(fault).or_default() += 1;
+        match fault {
+            Fault::Kill => self.kill(),
+            Fault::Term => self.term(),
+            Fault::Stop => self.stop(),
+            Fault::Loss => self.lose(),
+            Fault::Channel => {
+                self.say(fault, "the provider stands still");
+                self.world.provider.signal("-STOP");
+                self.mend_later(fault, Duration::ZERO);
+            }
+            Fault::DiskSlow => {
+                self.say(fault, "syncs and writes take long");
+                self.house.slow_disk.as_ref().unwrap().slow_down();
+                self.mend_later(fault, Duration::ZERO);
+            }
+            Fault::DiskFull => self.fill_disk(),
+            Fault::PgRestart => self.restart_database("fast"),
+            Fault::PgCrash => self.restart_database("immediate"),
+            Fault::PgDrop => {
+                self.say(fault, "every connection is ended");
+                let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+                let cluster = self.cluster();
+                cluster.run("psql", &["-q", "-d", &cluster.url(), "-c", sql]);
+            }
+        }
+        self.house.assert_all_live();
+    }
+
+    fn say(&self, fault: Fault, what: &str) {
+        println!(
+            "{:8.1} s  {:<10}  {what}",
+            self.world.started.elapsed().as_secs_f64(),
+            fault.name()
+        );
+    }
+
+    fn cluster(&self) -> &Cluster {
+        self.house.cluster.as_ref().unwrap()
+    }
+
+    /// One of the engines that are up and not standing still.
+    fn victim(&mut self) -> usize {
+        loop {
+            let engines = self.house.engines.iter().enumerate();
+            let awake: Vec<usize> =
+                engines.filter(|(_, engine)| engine.is_awake()).map(|(at, _)| at).collect();
+            if !awake.is_empty() {
+                return awake[self.dice.pick(awake.len())];
+            }
+            self.wait_for_mending();
+        }
+    }
+
+    fn kill(&mut self) {
+        let victim = self.victim();
+        self.say(Fault::Kill, &self.house.engines[victim].name);
+        let engine = &mut self.house.engines[victim];
+        engine.take().kill();
+        engine.start();
+    }
+
+    fn term(&mut self) {
+        let victim = self.victim();
+        self.say(Fault::Term, &self.house.engines[victim].name);
+        let engine = &mut self.house.engines[victim];
+        let ended = engine.take().stop("-TERM");
+        assert!(ended.success(), "told to stop, {} ended with {ended}", engine.name);
+        engine.start();
+    }
+
+    fn stop(&mut self) {
+        let victim = self.victim();
+        let engine = &mut self.house.engines[victim];
+        engine.process().signal("-STOP");
+        engine.is_stopped = true;
+        self.say(Fault::Stop, &self.house.engines[victim].name);
+        self.mend_later(Fault::Stop, LEASE);
+    }
+
+    fn lose(&mut self) {
+        while self.mending.iter().any(|mending| mending.fault == Fault::Stop) {
+            self.wait_for_mending();
+        }
+        // The first one is told what the provider has to say; whoever is lost is one of the others.
+        let engine = self.house.engines.last_mut().unwrap();
+        engine.take().kill();
+        self.say(Fault::Loss, &self.house.engines[self.house.engines.len() - 1].name);
+    }
+
+    fn restart_database(&mut self, mode: &str) {
+        let fault = if mode == "fast" { Fault::PgRestart } else { Fault::PgCrash };
+        self.say(fault, mode);
+        self.cluster().stop_server(mode).unwrap();
+        thread::sleep(Duration::from_millis(self.dice.between(10, 1_500)));
+        self.cluster().start_server();
+    }
+
+    /// Whoever cannot save says so, and goes on by itself when it can; and one that is killed then comes back.
+    fn fill_disk(&mut self) {
+        let (victim, is_killed) = (self.victim(), self.dice.pick(3) == 0);
+        let address = self.house.engines[victim].address.clone();
+        let status = || ask(&address, "GET", "/readyz", &[], "").map(|answer| answer.status);
+        let is_ready = || status().filter(|status| *status == 200);
+        // Whoever has just stood still is not.
+        until("it is ready", is_ready);
+        self.say(Fault::DiskFull, if is_killed { "and a kill" } else { "not a byte is left" });
+        self.house.fill_disk();
+        until("an engine that cannot save says so", || status().filter(|status| *status == 503));
+        let metrics = ask(&address, "GET", "/metrics", &[], "").unwrap().body;
+        let metrics = metrics.as_str().unwrap();
+        assert!(!metrics.contains("bursar_turns_not_saved_total 0\n"), "it counts: {metrics}");
+        let engine = &mut self.house.engines[victim];
+        if is_killed {
+            engine.take().kill();
+            // It may refuse to start, and says why.
+            engine.process = engine.try_start();
+        }
+        self.house.free_disk();
+        let engine = &mut self.house.engines[victim];
+        if engine.process.is_none() {
+            engine.start();
+        }
+        until("it is ready again by itself", is_ready);
+    }
+
+    fn mend_later(&mut self, fault: Fault, at_least: Duration) {
+        let (from, to) = self.lasting;
+        let lasts = at_least + Duration::from_millis(self.dice.between(from, to));
+        let made = self.world.made.load(Ordering::Relaxed);
+        self.mending.push(Mending { fault, until: Instant::now() + lasts, made });
+    }
+
+    fn mend_what_is_due(&mut self) {
+        let now = Instant::now();
+        let (due, later) =
+            std::mem::take(&mut self.mending).into_iter().partition(|mending| mending.until <= now);
+        self.mending = later;
+        let due: Vec<Mending> = due;
+        for Mending { fault, made, .. } in due {
+            if fault == Fault::Channel {
+                self.world.provider.signal("-CONT");
+            } else if fault == Fault::DiskSlow {
+                self.house.slow_disk.as_ref().unwrap().recover();
+            } else {
+                self.wake(made);
+            }
+        }
+    }
+
+    /// Whoever stood still goes on. Meanwhile the others, if there were any, did not wait for it.
+    fn wake(&mut self, made_before: usize) {
+        let made = self.world.made.load(Ordering::Relaxed);
+        let is_alone = !self.house.engines.iter().any(Engine::is_awake);
+        assert!(is_alone || made > made_before, "all stood still while one of the engines did");
+        for engine in self.house.engines.iter_mut().filter(|engine| engine.is_stopped) {
+            engine.process().signal("-CONT");
+            engine.is_stopped = false;
+        }
+    }
+
+    fn wait_for_mending(&mut self) {
+        let Some(first) = self.mending.iter().map(|mending| mending.until).min() else { return };
+        thread::sleep(first.saturating_duration_since(Instant::now()));
+        self.mend_what_is_due();
+    }
+}

@@ -1,0 +1,119 @@
+//! What breaks, by name.
+
+use super::house::Store;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    /// `kill -9` of an engine, which is started again.
+    Kill,
+    /// An engine is told to stop, and started again.
+    Term,
+    /// An engine stands still for longer than its leases, and goes on.
+    Stop,
+    /// An engine goes down for good; the others finish.
+    Loss,
+    /// The provider stands still: it takes everything and answers nothing.
+    Channel,
+    /// Every sync and every write takes long.
+    DiskSlow,
+    /// Nothing can be written, until there is space again.
+    DiskFull,
+    /// PostgreSQL is shut down and started.
+    PgRestart,
+    /// PostgreSQL crashes and recovers.
+    PgCrash,
+    /// PostgreSQL ends every connection.
+    PgDrop,
+}
+
+impl Fault {
+    /// In an order in which those that last overlap with those that do not.
+    const ALL: [Self; 10] = [
+        Self::DiskSlow,
+        Self::Stop,
+        Self::Kill,
+        Self::Term,
+        Self::Channel,
+        Self::PgRestart,
+        Self::PgCrash,
+        Self::PgDrop,
+        Self::DiskFull,
+        Self::Loss,
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "kill",
+            Self::Term => "term",
+            Self::Stop => "stop",
+            Self::Loss => "loss",
+            Self::Channel => "channel",
+            Self::DiskSlow => "disk-slow",
+            Self::DiskFull => "disk-full",
+            Self::PgRestart => "pg-restart",
+            Self::PgCrash => "pg-crash",
+            Self::PgDrop => "pg-drop",
+        }
+    }
+
+    const fn applies_to(self, store: Store) -> bool {
+        match self {
+            Self::Loss | Self::PgRestart | Self::PgCrash | Self::PgDrop => {
+                matches!(store, Store::Postgres)
+            }
+            Self::Kill
+            | Self::Term
+            | Self::Stop
+            | Self::Channel
+            | Self::DiskSlow
+            | Self::DiskFull => true,
+        }
+    }
+
+    /// All that can break with this store, or those that were named.
+    pub(super) fn chosen(store: Store, names: Option<&str>) -> Vec<Self> {
+        let applying: Vec<Self> =
+            Self::ALL.into_iter().filter(|fault| fault.applies_to(store)).collect();
+        let Some(names) = names else { return applying };
+        let fault = |name: &str| {
+            let known = Self::ALL.iter().find(|fault| fault.name() == name);
+            *known.unwrap_or_else(|| {
+                let all: Vec<&str> = Self::ALL.iter().map(|fault| fault.name()).collect();
+                panic!("no fault is called {name:?}. There are {}", all.join(", "))
+            })
+        };
+        let chosen: Vec<Self> = names.split(',').map(fault).collect();
+        let chosen: Vec<Self> =
+            chosen.into_iter().filter(|fault| applying.contains(fault)).collect();
+        assert!(!chosen.is_empty(), "none of {names} can happen on {store:?}");
+        chosen
+    }
+}
+
+/// The same seed throws the same numbers.
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        // Never zero, and far apart for seeds that are close.
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    /// From the first number up to the one before the second.
+    pub(super) fn between(&mut self, from: u64, to: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        from + (self.0 >> 11) % (to - from)
+    }
+
+    pub(super) fn pick(&mut self, count: usize) -> usize {
+        usize::try_from(self.between(0, u64::try_from(count).unwrap())).unwrap()
+    }
+
+    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.pick(at + 1));
+        }
+    }
+}

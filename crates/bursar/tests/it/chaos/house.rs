@@ -1,0 +1,169 @@
+//! Whoever looks after the machines: starts the engines and the database, and starts again what went down.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use super::disk::{Disk, SlowDisk};
+use super::fault::Fault;
+use super::world::KEY;
+use crate::caller::until;
+use crate::cluster::Cluster;
+use crate::process::{Process, free_port};
+use crate::scratch::Scratch;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Store {
+    Sqlite,
+    Postgres,
+}
+
+/// In the order in which they are dropped: whoever writes before what is written on.
+pub(super) struct House {
+    pub(super) engines: Vec<Engine>,
+    pub(super) cluster: Option<Cluster>,
+    pub(super) disk: Option<Disk>,
+    pub(super) slow_disk: Option<SlowDisk>,
+    /// How `bursar` is told where the books are.
+    pub(super) place: Vec<String>,
+    scratch: Scratch,
+}
+
+/// One place where a process serves, whether it is up or not.
+pub(super) struct Engine {
+    pub(super) name: String,
+    pub(super) address: String,
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+    log: PathBuf,
+    pub(super) process: Option<Process>,
+    pub(super) is_stopped: bool,
+}
+
+impl House {
+    /// Books on whatever the faults need to break. Nobody serves yet.
+    pub(super) fn build(store: Store, faults: &[Fault]) -> Self {
+        let scratch = Scratch::new();
+        let slow_disk = faults.contains(&Fault::DiskSlow).then(|| SlowDisk::build(scratch.path()));
+        let variables = slow_disk.as_ref().map(SlowDisk::variables).unwrap_or_default();
+        let path = scratch.path().join("disk");
+        let disk = faults.contains(&Fault::DiskFull).then(|| Disk::mount(&path));
+        let (cluster, place) = match store {
+            Store::Sqlite => {
+                let books = path.join("books").display().to_string();
+                (None, vec!["--data".to_owned(), books])
+            }
+            Store::Postgres => {
+                let own = Scratch::new();
+                if disk.is_some() {
+                    symlink(&path, own.path().join("data")).unwrap();
+                }
+                let cluster = Cluster::start_in(own, variables.clone());
+                let url = cluster.url();
+                (Some(cluster), vec!["--database-url".to_owned(), url])
+            }
+        };
+        let names: &[&str] = match store {
+            Store::Sqlite => &["engine"],
+            Store::Postgres => &["engine 1", "engine 2"],
+        };
+        let engine = |name: &&str| Engine {
+            name: (*name).to_owned(),
+            address: format!("127.0.0.1:{}", free_port()),
+            arguments: place.clone(),
+            variables: variables.clone(),
+            log: scratch.path().join(format!("{name}.log")),
+            process: None,
+            is_stopped: false,
+        };
+        let engines = names.iter().map(engine).collect();
+        Self { engines, cluster, disk, slow_disk, place, scratch }
+    }
+
+    /// Where everything is that somebody will want to see.
+    pub(super) fn paths(&self) -> String {
+        let own = self.scratch.path().display();
+        match &self.cluster {
+            Some(cluster) => format!("{own} and PostgreSQL's in {}", cluster.url()),
+            None => own.to_string(),
+        }
+    }
+
+    pub(super) fn open(&mut self, config: &str) {
+        let file = self.scratch.file("bursar.toml", config);
+        for engine in &mut self.engines {
+            engine.arguments.extend(["--config".to_owned(), file.clone()]);
+            engine.start();
+        }
+    }
+
+    pub(super) fn fill_disk(&self) {
+        if self.cluster.is_none() {
+            // What the log has room for needs no space: it is emptied first, however long readers keep that waiting.
+            let books = rusqlite::Connection::open(Path::new(&self.place[1]).join("bursar.sqlite"));
+            let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+            let is_busy = || books.as_ref().unwrap().query_row(sql, (), |row| row.get(0));
+            until("the log is emptied", || (is_busy() == Ok(false)).then_some(()));
+        }
+        self.disk.as_ref().unwrap().fill();
+    }
+
+    /// There is space again. A server that ended is started, as its supervisor would.
+    pub(super) fn free_disk(&self) {
+        self.disk.as_ref().unwrap().free();
+        if let Some(cluster) = &self.cluster
+            && cluster.try_run("pg_ctl", &["-D", &cluster.data(), "status"]).is_err()
+        {
+            println!("            PostgreSQL went down and is started");
+            cluster.start_server();
+        }
+    }
+
+    /// What ends by itself is a failure, whatever was done to it.
+    pub(super) fn assert_all_live(&mut self) {
+        for engine in &mut self.engines {
+            let ended = engine.process.as_mut().and_then(Process::ended);
+            assert!(ended.is_none(), "{} has ended by itself: {ended:?}", engine.name);
+        }
+    }
+}
+
+impl Engine {
+    /// Starts it as a supervisor would: again, if the database is not there yet.
+    pub(super) fn start(&mut self) {
+        for _ in 0..100 {
+            self.process = self.try_start();
+            if self.process.is_some() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(300));
+        }
+        panic!("{} cannot be started: its log says why", self.name);
+    }
+
+    pub(super) fn try_start(&self) -> Option<Process> {
+        let log = OpenOptions::new().create(true).append(true).open(&self.log).unwrap();
+        let mut arguments = vec!["serve", "--listen", &self.address];
+        arguments.extend(self.arguments.iter().map(String::as_str));
+        let mut variables = vec![("BURSAR_ADMIN_KEY", KEY), ("BURSAR_LOG", "info")];
+        variables
+            .extend(self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        Process::try_start(&arguments, &variables, Stdio::from(log))
+    }
+
+    pub(super) fn is_awake(&self) -> bool {
+        self.process.is_some() && !self.is_stopped
+    }
+
+    pub(super) fn take(&mut self) -> Process {
+        self.is_stopped = false;
+        self.process.take().unwrap()
+    }
+
+    pub(super) fn process(&self) -> &Process {
+        self.process.as_ref().unwrap()
+    }
+}

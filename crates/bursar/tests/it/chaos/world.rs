@@ -1,0 +1,253 @@
+//! What is around the engines and can be trusted: a provider that misbehaves and keeps its own books, and everybody who
+//! asks for something and remembers what was promised.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bursar_connect::{Secret, callback};
+use bursar_core::money::Money;
+use serde_json::{Value, json};
+
+use super::fault::Fault;
+use crate::caller::Caller;
+use crate::process::Process;
+
+/// What opens everything.
+pub(super) const KEY: &str = "kill";
+pub(super) const MERCHANTS: usize = 7;
+/// Payouts that are asked for at once.
+pub(super) const CLIENTS: usize = 8;
+
+pub(super) struct World {
+    pub(super) provider: Process,
+    /// Where engines listen, if they are up.
+    pub(super) addresses: Vec<String>,
+    /// This many payouts, or until it is over.
+    pub(super) payouts: Option<usize>,
+    /// Between two payouts of a client.
+    pub(super) rest: Duration,
+    pub(super) started: Instant,
+    pub(super) is_over: AtomicBool,
+    /// Somebody has found something wrong: nobody goes on.
+    pub(super) has_failed: AtomicBool,
+    pub(super) made: AtomicUsize,
+    pub(super) promised: Mutex<Promised>,
+    /// What has broken so far, and how often.
+    pub(super) happened: Mutex<BTreeMap<Fault, usize>>,
+}
+
+/// What was answered, and must hold for ever.
+#[derive(Default)]
+pub(super) struct Promised {
+    /// Payouts by id: whose, and what it costs if it is paid.
+    pub(super) payouts: BTreeMap<String, (String, i64)>,
+    /// What came in for each merchant.
+    pub(super) collected: BTreeMap<String, i64>,
+    pub(super) payins: usize,
+}
+
+/// What is needed of a payout.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) id: String,
+    pub(super) reference: String,
+    pub(super) version: u64,
+}
+
+pub(super) type Statuses = BTreeMap<String, Vec<Seen>>;
+
+impl World {
+    /// Asks whoever is up, until somebody answers. Whoever wants something does not wait long and asks somebody else,
+    /// under the same key; whoever looks waits.
+    pub(super) fn insist(
+        &self,
+        first: usize,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Value {
+        let patience = Duration::from_secs(if method == "GET" { 300 } else { 3 });
+        let started = Instant::now();
+        let mut answered = None;
+        for turn in first.. {
+            let address = &self.addresses[turn % self.addresses.len()];
+            let caller = Caller::new(address, Some(KEY)).within(patience);
+            let answer = caller.try_ask(method, path, headers, body.as_bytes());
+            match answer {
+                Some(answer) if answer.status < 300 => return answer.json(),
+                // It is down, or went down before it answered: the same key again.
+                Some(answer) if [429, 503].contains(&answer.status) => answered = Some(answer),
+                None => {}
+                Some(answer) => panic!("{method} {path}: {answer:?}"),
+            }
+            assert!(!self.has_failed.load(Ordering::Relaxed), "given up, because another failed");
+            assert!(
+                started.elapsed() < Duration::from_mins(3),
+                "nobody answers {method} {path} {headers:?}; the last word was {answered:?}"
+            );
+            thread::sleep(Duration::from_millis(20));
+        }
+        Value::Null
+    }
+
+    pub(super) fn get(&self, path: &str) -> Value {
+        self.insist(0, "GET", path, &[], "")
+    }
+
+    /// Every payout that was made, by its status.
+    pub(super) fn statuses(&self) -> Statuses {
+        let mut found = Statuses::new();
+        let mut cursor = String::new();
+        loop {
+            let page = self.get(&format!("/v1/payouts?limit=500{cursor}"));
+            for payout in page["data"].as_array().unwrap() {
+                let text = |name: &str| payout[name].as_str().unwrap().to_owned();
+                let version = payout["version"].as_u64().unwrap();
+                let seen = Seen { id: text("id"), reference: text("reference"), version };
+                found.entry(text("status")).or_default().push(seen);
+            }
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return found,
+            }
+        }
+    }
+
+    /// The provider stands still now and then, and has much to catch up with afterwards.
+    pub(super) fn ask_provider(&self, method: &str, path: &str, body: &str) -> Value {
+        let caller = Caller::new(&self.provider.address, None).within(Duration::from_mins(1));
+        let mut answers =
+            (0..10).filter_map(|_| caller.try_ask(method, path, &[], body.as_bytes()));
+        let answer = answers.next().expect("the provider answers within ten minutes");
+        answer.json()
+    }
+
+    /// What the provider has paid, or may still pay, by reference.
+    pub(super) fn books(&self) -> BTreeMap<String, Value> {
+        let mut books = self.ask_provider("GET", "/_books", "");
+        let payments = std::mem::take(books["payments"].as_array_mut().unwrap());
+        let named = |entry: Value| (entry["reference"].as_str().unwrap().to_owned(), entry);
+        payments.into_iter().map(named).collect()
+    }
+
+    /// What it has paid, each reference once.
+    pub(super) fn paid(&self) -> BTreeSet<String> {
+        let books = self.books();
+        let more_than_once = |what: &str| {
+            let entries = books.values();
+            let more = entries.filter(|entry| entry[what].as_u64() > Some(1));
+            more.map(ToString::to_string).collect::<Vec<String>>()
+        };
+        assert_eq!(more_than_once("times_paid"), [""; 0], "paid twice");
+        assert_eq!(more_than_once("submissions"), [""; 0], "sent twice");
+        let paid = books.into_iter().filter(|(_, entry)| entry["state"] == "paid");
+        paid.map(|(reference, _)| reference).collect()
+    }
+
+    /// What is settled was paid; what was paid is settled or still alive.
+    pub(super) fn assert_sound_meanwhile(&self) -> Statuses {
+        let settled = references(&self.statuses(), &["SUCCESS", "LATE_SUCCESS"]);
+        let paid = self.paid();
+        assert!(settled.is_subset(&paid), "settled, not paid: {:?}", settled.difference(&paid));
+        let later = self.statuses();
+        let given_up = references(&later, &["FAILED", "CANCELLED"]);
+        // An earlier attempt of a payout may have been refused, never paid.
+        let both: Vec<&String> = paid.intersection(&given_up).collect();
+        assert!(both.is_empty(), "paid, and given up: {both:?}");
+        later
+    }
+
+    pub(super) fn faults(&self) -> String {
+        let happened = self.happened.lock().unwrap();
+        let counts = happened.iter().map(|(fault, times)| format!("{} {times}", fault.name()));
+        counts.collect::<Vec<String>>().join(", ")
+    }
+
+    /// One of those who ask, until enough was asked for.
+    pub(super) fn client(&self, number: usize) {
+        let mut payout = number;
+        let is_over = || self.is_over.load(Ordering::Relaxed);
+        while self.payouts.map_or_else(|| !is_over(), |payouts| payout < payouts) {
+            self.pay_out(payout);
+            match payout % 10 {
+                3 => self.collect(payout % MERCHANTS, &format!("r{payout}"), "50.00"),
+                7 => self.hear_of(payout),
+                _ => {}
+            }
+            payout += CLIENTS;
+            thread::sleep(self.rest);
+        }
+    }
+
+    fn pay_out(&self, payout: usize) {
+        let merchant = format!("m{}", payout % MERCHANTS);
+        let key = format!("p{payout}");
+        let body = json!({
+            "merchant_id": merchant, "amount": "10.00", "currency": "PKR", "channel": "mobile_wallet",
+            "beneficiary": {"name": "A", "msisdn": "923001234567"},
+        });
+        let answer = self.insist(
+            payout,
+            "POST",
+            "/v1/payouts",
+            &[("idempotency-key", &key)],
+            &body.to_string(),
+        );
+        let cost = ["amount", "fee", "vat"].map(|part| minor(&answer[part])).iter().sum();
+        let id = answer["id"].as_str().unwrap().to_owned();
+        self.promised.lock().unwrap().payouts.insert(id, (merchant, cost));
+        self.made.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A customer has paid.
+    pub(super) fn collect(&self, merchant: usize, reference: &str, amount: &str) {
+        let body = json!({
+            "merchant_id": format!("m{merchant}"), "provider": "easy", "reference": reference,
+            "amount": amount, "currency": "PKR",
+        });
+        let answer = self.insist(0, "POST", "/v1/payins", &[], &body.to_string());
+        self.collected(&answer);
+    }
+
+    /// A customer has paid, and the provider says so: first that it waits, then twice that it is done.
+    fn hear_of(&self, number: usize) {
+        let mut answer = Value::Null;
+        for (event, status) in ["pending", "completed", "completed"].iter().enumerate() {
+            let body = json!({
+                "event_id": format!("{number}-{}", event.min(1)), "merchant_id": format!("m{}", number % MERCHANTS),
+                "reference": format!("c{number}"), "amount": "70.00", "currency": "PKR", "status": status,
+            });
+            let body = body.to_string();
+            let signature = callback::sign(&Secret::new("s"), body.as_bytes());
+            let header = (callback::SIGNATURE_HEADER, signature.as_str());
+            answer = self.insist(number, "POST", "/v1/providers/easy/callbacks", &[header], &body);
+        }
+        self.collected(&answer);
+    }
+
+    fn collected(&self, payin: &Value) {
+        let merchant = payin["merchant_id"].as_str().unwrap().to_owned();
+        let mut promised = self.promised.lock().unwrap();
+        *promised.collected.entry(merchant).or_default() += minor(&payin["net"]);
+        promised.payins += 1;
+    }
+}
+
+pub(super) fn references(statuses: &Statuses, wanted: &[&str]) -> BTreeSet<String> {
+    let payouts = wanted.iter().filter_map(|status| statuses.get(*status)).flatten();
+    payouts.map(|payout| payout.reference.clone()).collect()
+}
+
+pub(super) fn counts(statuses: &Statuses) -> String {
+    let counts = statuses.iter().map(|(status, payouts)| format!("{} {status}", payouts.len()));
+    counts.collect::<Vec<String>>().join(", ")
+}
+
+/// Minor units of a decimal.
+pub(super) fn minor(amount: &Value) -> i64 {
+    Money::parse(amount.as_str().unwrap(), "PKR".parse().unwrap()).unwrap().minor()
+}
