@@ -7,6 +7,7 @@ pub(crate) mod ledger;
 mod numscript;
 mod remote;
 mod serve;
+mod simulate;
 mod simulate_channel;
 
 use std::path::PathBuf;
@@ -40,6 +41,7 @@ enum Command {
     #[command(subcommand)]
     Numscript(numscript::Command),
     Serve(serve::Arguments),
+    Simulate(simulate::Arguments),
     SimulateChannel(simulate_channel::Arguments),
     /// Payouts of a running server: asked for, looked at, cancelled, decided
     Payout(remote::payout::Arguments),
@@ -72,6 +74,7 @@ impl Arguments {
             Command::Ledger(command) => command.run(config),
             Command::Numscript(command) => command.run(),
             Command::Serve(arguments) => arguments.run(config),
+            Command::Simulate(arguments) => arguments.run(),
             Command::SimulateChannel(arguments) => arguments.run(),
             Command::Payout(arguments) => arguments.run(),
             Command::Merchant(arguments) => arguments.run(),
