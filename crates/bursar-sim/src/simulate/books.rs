@@ -163,7 +163,14 @@ impl SharedTurn {
         if commit.flows.iter().any(|write| is_taken(&write.after.id)) {
             return Err(StoreError::Conflict);
         }
-        at_once(async { held.memory.begin().await?.save(id, commit).await })
+        // Whoever saved last says what time it is at least.
+        let last = at_once(async { held.memory.begin().await?.load(&ReadPlan::default()).await })?;
+        let time = commit.time.max(last.time.filter(|_| commit.time.is_some()));
+        let mut dated = Commit { time, ..commit.clone() };
+        for transaction in &mut dated.transactions {
+            transaction.inserted_at = time.unwrap_or(transaction.inserted_at);
+        }
+        at_once(async { held.memory.begin().await?.save(id, &dated).await })
     }
 }
 

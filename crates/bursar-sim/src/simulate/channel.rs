@@ -50,7 +50,6 @@ pub(crate) struct Case {
     pub(crate) truth: Truth,
     pub(crate) amount: Money,
     pub(crate) times_paid: u32,
-    arrivals: u32,
     visible_at: u64,
     /// The last thing about it that somebody took note of.
     heard: Option<Verdict>,
@@ -176,15 +175,12 @@ impl Scene {
             truth: Truth::Nothing,
             amount,
             times_paid: 0,
-            arrivals: 0,
             visible_at: 0,
             heard: None,
             has_flipped: false,
         });
-        case.arrivals = case.arrivals.saturating_add(1);
-        let arrivals = case.arrivals;
         let known = case.truth;
-        let is_allowed = arrivals == 1 || profile.submit_is_idempotent;
+        let is_allowed = known == Truth::Nothing || profile.submit_is_idempotent;
         self.audit.arrived(name, r#try, is_allowed);
         if profile.submit_is_idempotent && known != Truth::Nothing {
             let about = self.audit.about(name);

@@ -61,6 +61,7 @@ impl World {
         self.begin();
         let end = DAY.saturating_mul(self.scene.settings.options.days);
         self.until(end)?;
+        self.scene.now = self.scene.now.max(end);
         self.calm();
         let last = self.scene.now.saturating_add(PATIENCE);
         while self.scene.audit.broken.is_none() && self.scene.now < last {
