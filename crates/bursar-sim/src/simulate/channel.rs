@@ -53,6 +53,8 @@ pub(crate) struct Case {
     visible_at: u64,
     /// The last thing about it that somebody took note of.
     heard: Option<Verdict>,
+    /// It was taken before it came to its end.
+    was_pending: bool,
     /// What failed and was paid after all.
     has_flipped: bool,
 }
@@ -177,6 +179,7 @@ impl Scene {
             times_paid: 0,
             visible_at: 0,
             heard: None,
+            was_pending: false,
             has_flipped: false,
         });
         let known = case.truth;
@@ -245,6 +248,7 @@ impl Scene {
         let is_flip = matches!(case.truth, Truth::Failed { .. }) && truth == Truth::Paid;
         case.truth = truth;
         case.has_flipped |= is_flip;
+        case.was_pending |= truth == Truth::Pending;
         if truth == Truth::Paid {
             case.times_paid = case.times_paid.saturating_add(1);
             let times = case.times_paid;
@@ -276,16 +280,14 @@ impl Scene {
         let fastest = if self.strikes(Fault::CallbackEarly) { MILLISECOND } else { 5 * SECOND };
         let longest = if self.strikes(Fault::CallbackLate) { 6 * HOUR } else { 20 * SECOND };
         let mut times = 1_u64.saturating_add(u64::from(self.strikes(Fault::CallbackTwice)));
-        let mut said = verdict;
-        if self.strikes(Fault::CallbackStale) {
-            times = 2;
-        }
+        let was_pending = self.channels.cases.get(name).is_some_and(|case| case.was_pending);
+        let is_stale = was_pending && self.strikes(Fault::CallbackStale);
+        times = times.saturating_add(u64::from(is_stale));
         for number in 0..times {
             let delay = self.channels.dice.between(fastest, longest.max(fastest));
-            if number > 0 && self.channels.dice.chance(500) {
-                // Said before it was over, and heard behind it.
-                said = Verdict::Accepted;
-            }
+            // Said before it was over, and heard behind it.
+            let is_old = is_stale && number > 0;
+            let said = if is_old { Verdict::Accepted } else { verdict };
             let news = News::Tell { name: name.clone(), verdict: said, is_kept: false };
             self.after(delay, Event::Channel(Box::new(news)));
         }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use bursar_core::commit::Commit;
+use bursar_core::commit::{Commit, FlowWrite};
 use bursar_core::ids::CommitId;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
@@ -117,7 +117,7 @@ impl<S: Store> Store for Faulty<S> {
             return Err(StoreError::Unavailable("nobody answers".to_owned()));
         }
         if let Some((id, commit)) = self.late.take()
-            && self.inner.begin().await?.save(id, &commit).await.is_ok()
+            && arrive_late(self.inner.begin().await?, id, &commit).await?
         {
             self.side.borrow_mut().saw.push(Saw::Saved(Box::new(commit)));
         }
@@ -159,6 +159,17 @@ impl<T: Turn> Turn for FaultyTurn<'_, T> {
         stand(&side, Point::AfterSave).await;
         if is_lost_from_sight { Err(unknown()) } else { Ok(()) }
     }
+}
+
+/// Saves what was on its way, unless somebody has changed its flows: it would have held them until now.
+async fn arrive_late<T: Turn>(mut turn: T, id: CommitId, commit: &Commit) -> Result<bool, StoreError> {
+    let flows = commit.flows.iter().map(|write| write.after.id).collect();
+    let found = turn.load(&ReadPlan { flows, ..ReadPlan::default() }).await?;
+    let is_same = |write: &FlowWrite| {
+        let known = found.flows.iter().find(|flow| flow.id == write.after.id);
+        known == write.before.as_ref()
+    };
+    Ok(commit.flows.iter().all(is_same) && turn.save(id, commit).await.is_ok())
 }
 
 /// Stands still here if the world wants it, until it is polled again.

@@ -168,8 +168,12 @@ impl Actor for House {
                     self.plan(delay.saturating_add(MINUTE), deed, scene);
                 }
             }
-            (Deed::TakeBack { event, reference, .. }, Ok(Reply::Posted(_))) => {
+            (Deed::TakeBack { event, reference, .. }, Ok(Reply::Posted(posted))) => {
                 scene.audit.taken_back(event, &reference);
+                if let Posted::New(id) = *posted {
+                    // And what was taken back cannot be taken back again.
+                    self.plan(MINUTE, Deed::TakeBack { event: "", reference: String::new(), id }, scene);
+                }
             }
             (Deed::Freeze { scope }, Ok(_)) => {
                 scene.say("", format!("{scope} is frozen"));

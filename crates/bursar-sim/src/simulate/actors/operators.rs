@@ -77,6 +77,11 @@ impl Operators {
         let channel = &payout.terms.channel;
         let names = payout.attempts.iter().map(|known| (channel.clone(), known.reference.clone()));
         let names: Vec<_> = names.collect();
+        let is_said_to_be_paid = payout.attempts.iter().any(|attempt| attempt.was_paid());
+        if is_said_to_be_paid && !scene.is_calm && self.dice.chance(200) {
+            // Refused: whoever wants this has not read on.
+            return Ruling::NewAttempt;
+        }
         if names.iter().any(|name| scene.channels.truth(name).is_paid()) {
             return Ruling::ConfirmPaid;
         }
