@@ -199,7 +199,10 @@ impl Scene {
         let window = sent_at.saturating_add(micros(profile.visibility_window));
         let latest = if profile.not_found_is_final { window } else { window + 3 * HOUR };
         let visible_at = if self.strikes(Fault::Hidden) {
-            self.channels.dice.between(self.now.min(latest), latest)
+            // As late as it may, more often than not.
+            let is_last = self.channels.dice.chance(600);
+            let first = if is_last { latest.saturating_sub(SECOND) } else { self.now };
+            self.channels.dice.between(first.max(self.now).min(latest), latest)
         } else {
             self.now
         };

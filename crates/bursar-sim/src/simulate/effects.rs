@@ -9,7 +9,7 @@ use bursar_engine::{Input, Returned, lost};
 use super::fault::Fault;
 use super::plant::Plant;
 use super::process::InFlight;
-use super::scene::{Event, Life, MILLISECOND, SECOND, micros};
+use super::scene::{Event, Life, MILLISECOND, MINUTE, SECOND, micros};
 use super::world::World;
 
 pub(crate) const fn word(call: &Call) -> &'static str {
@@ -26,13 +26,14 @@ impl World {
         let is_late = self.scene.strikes(Fault::StartLate);
         let Some(dice) = self.dice_of(process) else { return };
         let delay = if is_late {
-            // Around the end of the lease, where it matters most.
+            // Around the end of the lease, where it matters most, or long behind it.
             let lease = deadline.saturating_sub(now);
-            let latest = lease.saturating_add(20 * SECOND);
-            if dice.chance(600) {
-                dice.between(lease.saturating_sub(5 * SECOND), latest)
-            } else {
-                dice.below(latest)
+            match dice.below(4) {
+                0 => dice.below(lease),
+                1 => dice.between(lease, lease.saturating_add(30 * MINUTE)),
+                _ => {
+                    dice.between(lease.saturating_sub(3 * SECOND), lease.saturating_add(3 * SECOND))
+                }
             }
         } else {
             dice.between(MILLISECOND, 300 * MILLISECOND)

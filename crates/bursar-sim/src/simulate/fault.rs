@@ -34,38 +34,38 @@ macro_rules! faults {
 }
 
 faults! {
-    CrashBeforeLoad, "crash-before-load", 8, "the process dies with a turn that has read nothing";
-    CrashBeforeSave, "crash-before-save", 12, "the process dies between load and save";
-    CrashAfterSave, "crash-after-save", 12, "the process dies behind the commit, before anybody is answered";
-    CrashAfterAnswers, "crash-after-answers", 12, "the process dies behind the answers, before an effect is run";
-    CrashAfterSend, "crash-after-send", 30, "the process dies with a submission on its way";
-    CrashBeforeReport, "crash-before-report", 20, "the process dies with an outcome that is not saved";
+    CrashBeforeLoad, "crash-before-load", 12, "the process dies with a turn that has read nothing";
+    CrashBeforeSave, "crash-before-save", 25, "the process dies between load and save";
+    CrashAfterSave, "crash-after-save", 25, "the process dies behind the commit, before anybody is answered";
+    CrashAfterAnswers, "crash-after-answers", 40, "the process dies behind the answers, before an effect is run";
+    CrashAfterSend, "crash-after-send", 80, "the process dies with a submission on its way";
+    CrashBeforeReport, "crash-before-report", 50, "the process dies with an outcome that is not saved";
     ProcessLost, "process-lost", 400, "a second process dies and never comes back";
-    StoreUnavailable, "store-unavailable", 20, "the store is not there";
-    StoreConflict, "store-conflict", 40, "another writer was faster";
-    CommitUnknownSaved, "commit-unknown-saved", 20, "the commit was saved and nobody said so";
-    CommitUnknownLost, "commit-unknown-lost", 20, "the commit was not saved and nobody said so";
-    CommitUnknownLate, "commit-unknown-late", 20, "the commit is saved after it was looked up in vain";
+    StoreUnavailable, "store-unavailable", 30, "the store is not there";
+    StoreConflict, "store-conflict", 80, "another writer was faster";
+    CommitUnknownSaved, "commit-unknown-saved", 40, "the commit was saved and nobody said so";
+    CommitUnknownLost, "commit-unknown-lost", 30, "the commit was not saved and nobody said so";
+    CommitUnknownLate, "commit-unknown-late", 40, "the commit is saved after it was looked up in vain";
     LookupFails, "lookup-fails", 300, "whether a commit was saved cannot be looked up";
-    StoreSlow, "store-slow", 150, "a turn stands still between load and save, and others go on";
+    StoreSlow, "store-slow", 300, "a turn stands still between load and save, and others go on";
     InboxFull, "inbox-full", 500, "a process takes two requests at once and turns the rest away";
-    StartLate, "start-late", 60, "an effect is started late, perhaps behind its lease";
-    ConnectFails, "connect-fails", 150, "the channel cannot be reached: not a byte was sent";
-    TransitSlow, "transit-slow", 80, "a submission is on its way for long";
-    AnswerLost, "answer-lost", 200, "the channel's answer to a submission is lost";
-    AnswerLate, "answer-late", 100, "the channel's answer to a submission comes too late";
-    QueryFails, "query-fails", 200, "a question gets no answer that means anything";
-    QueryLate, "query-late", 60, "the answer to a question comes too late";
-    Hidden, "hidden", 300, "the channel has it and does not find it yet";
-    SaysDuplicate, "says-duplicate", 60, "the channel says that it has this reference already";
-    CallbackEarly, "callback-early", 300, "a callback overtakes the answer";
-    CallbackLost, "callback-lost", 250, "a callback is lost";
-    CallbackTwice, "callback-twice", 250, "a callback comes again, in other bytes";
-    CallbackLate, "callback-late", 200, "a callback comes hours late";
-    CallbackStale, "callback-stale", 200, "a callback says what is no longer the last word";
-    Returns, "returns", 120, "what was paid comes back later";
-    Flips, "flips", 300, "what had failed is paid after all, by a channel that never promised otherwise";
-    ClockJump, "clock-jump", 60, "the wall clock is set, and set right again soon";
+    StartLate, "start-late", 200, "an effect is started late, perhaps behind its lease";
+    ConnectFails, "connect-fails", 250, "the channel cannot be reached: not a byte was sent";
+    TransitSlow, "transit-slow", 200, "a submission is on its way for long";
+    AnswerLost, "answer-lost", 400, "the channel's answer to a submission is lost";
+    AnswerLate, "answer-late", 200, "the channel's answer to a submission comes too late";
+    QueryFails, "query-fails", 300, "a question gets no answer that means anything";
+    QueryLate, "query-late", 100, "the answer to a question comes too late";
+    Hidden, "hidden", 600, "the channel has it and does not find it yet";
+    SaysDuplicate, "says-duplicate", 100, "the channel says that it has this reference already";
+    CallbackEarly, "callback-early", 400, "a callback overtakes the answer";
+    CallbackLost, "callback-lost", 400, "a callback is lost";
+    CallbackTwice, "callback-twice", 300, "a callback comes again, in other bytes";
+    CallbackLate, "callback-late", 300, "a callback comes hours late";
+    CallbackStale, "callback-stale", 400, "a callback says what is no longer the last word";
+    Returns, "returns", 250, "what was paid comes back later";
+    Flips, "flips", 500, "what had failed is paid after all, by a channel that never promised otherwise";
+    ClockJump, "clock-jump", 200, "the wall clock is set, and set right again soon";
     ClockSkew, "clock-skew", 700, "processes start with clocks that are a little apart";
 }
 

@@ -140,7 +140,9 @@ impl<T: Turn> Turn for FaultyTurn<'_, T> {
 
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let Self { inner, side, late } = self;
-        side.borrow_mut().saw.push(Saw::Decided(Box::new(commit.clone())));
+        if side.borrow().plant.is_some_and(Plant::is_hasty) {
+            side.borrow_mut().saw.push(Saw::Decided(Box::new(commit.clone())));
+        }
         stand(&side, Point::BeforeSave).await;
         let strikes = |fault| side.borrow_mut().strikes(fault);
         if strikes(Fault::StoreConflict) {
