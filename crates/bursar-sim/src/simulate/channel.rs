@@ -261,7 +261,9 @@ impl Scene {
         self.say(&about, format!("{}: {truth:?}", name.0));
         self.plan_callbacks(name, truth);
         if truth == Truth::Paid && self.strikes(Fault::Returns) {
-            let delay = self.channels.dice.between(MINUTE, 12 * HOUR);
+            // Some come back before anybody has heard that they were paid.
+            let longest = if self.channels.dice.chance(400) { MINUTE } else { 12 * HOUR };
+            let delay = self.channels.dice.between(SECOND, longest);
             let news = News::Become { name: name.clone(), truth: Truth::Returned };
             self.after(delay, Event::Channel(Box::new(news)));
         }

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 
 use bursar_core::attempt::{Knowledge, Verdict};
-use bursar_core::commit::Commit;
-use bursar_core::flow::{Flow, FlowState};
+use bursar_core::commit::{Commit, FlowWrite};
+use bursar_core::flow::Flow;
 use bursar_core::ids::FlowId;
 use bursar_core::payin::Said;
 use bursar_core::payout::{Answer, Event, Outcome, Ruling};
-use bursar_core::request::{Body, Request};
+use bursar_core::request::{Body, Reply, Request};
 
 use super::audit::Audit;
 
 /// What a request may do to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cause {
+    /// Where the request is in its batch.
+    place: usize,
     flow: FlowId,
     event: &'static str,
 }
@@ -23,7 +25,7 @@ pub(crate) struct Cause {
 pub type Coverage = BTreeMap<String, u64>;
 
 pub(crate) fn causes(requests: &[Request], audit: &Audit) -> Vec<Cause> {
-    let cause = |request: &Request| {
+    let cause = |(place, request): (usize, &Request)| {
         let (flow, event) = match &request.body {
             Body::Report(report) => (report.flow, reported(&report.event)),
             Body::Tell(told) => {
@@ -53,50 +55,64 @@ pub(crate) fn causes(requests: &[Request], audit: &Audit) -> Vec<Cause> {
             | Body::Wake(_)
             | Body::SetAside { .. } => return None,
         };
-        Some(Cause { flow, event })
+        Some(Cause { place, flow, event })
     };
-    requests.iter().filter_map(cause).collect()
+    requests.iter().enumerate().filter_map(cause).collect()
 }
 
-/// Counts the steps of a commit. The auditor has not seen it yet.
+/// Counts the steps of a commit, as they were told. A request that was refused or answered before has done nothing.
 pub(crate) fn count(coverage: &mut Coverage, commit: &Commit, causes: &[Cause]) {
-    for write in &commit.flows {
-        let mut own = causes.iter().filter(|cause| cause.flow == write.after.id);
-        let event = match (write.before.is_some(), own.next(), own.next()) {
-            (false, None, _) => "created",
-            (true, None, _) => "due",
-            (true, Some(cause), None) => cause.event,
-            (false, Some(_), _) | (true, Some(_), Some(_)) => continue,
+    let has_done = |cause: &&Cause| match commit.answers.get(cause.place) {
+        Some(Ok(Reply::Flow { is_replay, .. })) => !is_replay,
+        Some(Ok(_)) => true,
+        Some(Err(_)) | None => false,
+    };
+    for FlowWrite { before, after } in &commit.flows {
+        let own: Vec<&Cause> =
+            causes.iter().filter(|cause| cause.flow == after.id).filter(has_done).collect();
+        let alone = match own.as_slice() {
+            [] => Some("due"),
+            [cause] => Some(cause.event),
+            _ => None,
         };
-        count_step(coverage, write.before.as_ref(), &write.after, event);
+        let name = after.name();
+        let told = commit.events.iter().filter(|event| event.resource == name);
+        let told = told.filter_map(|event| event.kind.split_once('.'));
+        let told: Vec<String> = told.map(|(_, status)| status.to_ascii_uppercase()).collect();
+        let mut from = before.as_ref().map_or("new", |flow| flow.state.status()).to_owned();
+        for to in &told {
+            // Only time does these.
+            let is_due = to == "SUBMITTING" || (from == "SCHEDULED" && to == "READY");
+            let event = if from == "new" { Some("created") } else { alone.filter(|_| !is_due) };
+            let event = event.or(is_due.then_some("due"));
+            if let Some(event) = event.filter(|_| from != *to) {
+                add(coverage, after.state.kind(), (&from, event, to));
+            }
+            from.clone_from(to);
+        }
+        if let (Some(before), Some(event), true) = (before, alone, told.len() <= 1) {
+            count_attempt(coverage, before, after, event);
+        }
     }
 }
 
-fn count_step(coverage: &mut Coverage, before: Option<&Flow>, after: &Flow, event: &str) {
-    let mut add = |machine: &str, from: &str, to: &str| {
-        let name = format!("{machine} {from} -{event}-> {to}");
-        let count = coverage.entry(name).or_default();
-        *count = count.saturating_add(1);
-    };
-    let from = before.map_or("new", |flow| flow.state.status());
-    let to = after.state.status();
-    if from != to {
-        let machine = match after.state {
-            FlowState::Payout(_) => "payout",
-            FlowState::PayIn(_) => "payin",
-            FlowState::Reservation(_) => "reservation",
-        };
-        add(machine, from, to);
-    }
+fn add(coverage: &mut Coverage, machine: &str, (from, event, to): (&str, &str, &str)) {
+    let count = coverage.entry(format!("{machine} {from} -{event}-> {to}")).or_default();
+    *count = count.saturating_add(1);
+}
+
+fn count_attempt(coverage: &mut Coverage, before: &Flow, after: &Flow, event: &str) {
     let latest = |flow: &Flow| {
         let attempt = flow.state.payout()?.latest()?;
         Some((attempt.number, known(attempt.knowledge())))
     };
-    if let (Some((number, from)), Some((same, to))) = (before.and_then(latest), latest(after))
+    if let (Some((number, from)), Some((same, to))) = (latest(before), latest(after))
         && number == same
         && from != to
+        // Only time sends.
+        && (to != "in-flight" || event == "due")
     {
-        add("attempt", from, to);
+        add(coverage, "attempt", (from, event, to));
     }
 }
 

@@ -164,7 +164,11 @@ impl<T: Turn> Turn for FaultyTurn<'_, T> {
 }
 
 /// Saves what was on its way, unless somebody has changed its flows: it would have held them until now.
-async fn arrive_late<T: Turn>(mut turn: T, id: CommitId, commit: &Commit) -> Result<bool, StoreError> {
+async fn arrive_late<T: Turn>(
+    mut turn: T,
+    id: CommitId,
+    commit: &Commit,
+) -> Result<bool, StoreError> {
     let flows = commit.flows.iter().map(|write| write.after.id).collect();
     let found = turn.load(&ReadPlan { flows, ..ReadPlan::default() }).await?;
     let is_same = |write: &FlowWrite| {

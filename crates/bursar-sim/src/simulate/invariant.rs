@@ -49,6 +49,7 @@ invariants! {
     LedgerIsWorld, "ledger-is-world", "in the end the ledger says what the channels did";
     MerchantsHave, "merchants-have", "in the end every merchant has what came in less what went out";
     Verified, "verified", "the books verify: balances, holds, flows and hashes follow from what was appended";
+    BooksReadable, "books-readable", "the books can be read and trusted";
     NoPanic, "no-panic", "nothing panics";
 }
 

@@ -12,6 +12,7 @@ mod channel;
 mod coverage;
 mod dice;
 mod effects;
+mod expected;
 mod fault;
 mod faulty;
 mod invariant;
@@ -20,6 +21,8 @@ mod process;
 mod scene;
 mod shrink;
 mod swarm;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod world;
 
@@ -29,6 +32,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use bursar_core::rulebook::Rulebook;
 
 pub use coverage::Coverage;
+pub use expected::missing;
 pub use fault::Fault;
 pub use invariant::{Broken, Invariant};
 pub use plant::Plant;
@@ -59,12 +63,15 @@ pub struct Outcome {
     pub coverage: Coverage,
 }
 
-/// Lives through one seed. Fails only if the world itself cannot be set up or its books cannot be read.
+/// Lives through one seed. Fails only if the world itself cannot be set up.
 pub fn run(options: &Options, rulebook: &Rulebook) -> Result<Outcome, String> {
     let mut world = World::new(Settings::new(options), rulebook.clone())?;
     let lived = catch_unwind(AssertUnwindSafe(|| world.run()));
     match lived {
-        Ok(ended) => ended.map_err(|error| format!("seed {}: {error}", options.seed))?,
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            world.scene.audit.check(Invariant::BooksReadable, "", false, || error.to_string());
+        }
         Err(_) => {
             let what = || "see what was printed above".to_owned();
             world.scene.audit.check(Invariant::NoPanic, "", false, what);

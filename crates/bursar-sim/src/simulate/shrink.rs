@@ -8,43 +8,41 @@ use super::{Outcome, run};
 
 /// The smallest run that was found to break the same invariant, with its trace.
 pub fn shrink(options: &Options, broken: &Broken, rulebook: &Rulebook) -> Result<Outcome, String> {
-    let breaks = |options: &Options| -> Result<Option<Outcome>, String> {
+    let breaks = |options: &Options| -> Result<bool, String> {
         let outcome = run(options, rulebook)?;
-        let is_same =
-            outcome.broken.as_ref().is_some_and(|found| found.invariant == broken.invariant);
-        Ok(is_same.then_some(outcome))
+        Ok(outcome.broken.is_some_and(|found| found.invariant == broken.invariant))
     };
     let mut best = options.clone();
+    for payouts in fewer(options.payouts) {
+        let fewer = Options { payouts, ..best.clone() };
+        if payouts < best.payouts && breaks(&fewer)? {
+            best = fewer;
+        }
+    }
     for fault in options.faults.clone() {
         let mut fewer = best.clone();
         fewer.faults.remove(&fault);
-        if breaks(&fewer)?.is_some() {
+        if breaks(&fewer)? {
             best = fewer;
         }
     }
-    for payouts in smaller(options.payouts) {
+    for payouts in fewer(best.payouts) {
         let fewer = Options { payouts, ..best.clone() };
-        if breaks(&fewer)?.is_some() {
+        if payouts < best.payouts && breaks(&fewer)? {
             best = fewer;
         }
     }
-    for days in smaller(options.days) {
+    for days in fewer(best.days) {
         let fewer = Options { days, ..best.clone() };
-        if breaks(&fewer)?.is_some() {
+        if days < best.days && breaks(&fewer)? {
             best = fewer;
         }
     }
     run(&Options { is_traced: true, ..best }, rulebook)
 }
 
-/// Half, a quarter and so on, then one less at a time from the other end would find little more.
-fn smaller(from: u64) -> Vec<u64> {
-    let mut found = Vec::new();
-    let mut number = from >> 1;
-    while number > 0 {
-        found.push(number);
-        number >>= 1;
-    }
-    // The smallest comes last and wins.
-    found
+/// What is worth a try: halves down to a few, then one less at a time.
+fn fewer(from: u64) -> Vec<u64> {
+    let halves = (1..64).map(|times| from >> times).take_while(|number| *number > 16);
+    halves.chain((1..from.min(17)).rev()).collect()
 }

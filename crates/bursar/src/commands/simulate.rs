@@ -8,7 +8,7 @@ use std::sync::mpsc;
 
 use bursar_core::rulebook::Rulebook;
 use bursar_sim::simulate::{
-    Broken, Coverage, Fault, Options, Outcome, Plant, StoreChoice, run, shrink,
+    Broken, Coverage, Fault, Options, Outcome, Plant, StoreChoice, missing, run, shrink,
 };
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -175,6 +175,13 @@ impl Arguments {
             terminal::say(&all.to_string())?;
         } else {
             terminal::say(&sum.line())?;
+        }
+        let missing = if self.coverage { missing(&sum.coverage, &sum.faults) } else { Vec::new() };
+        if !missing.is_empty() {
+            return Err(Failure::new(format!(
+                "these seeds did not meet {}. Run more of them, or make it more likely",
+                missing.join(", ")
+            )));
         }
         if !sum.broken.is_empty() {
             return Err(Failure::new(format!(

@@ -210,7 +210,8 @@ fn records() -> Vec<Body> {
 
 /// A dispute that is won, and what people try on the way. In the end nothing is held and nothing has moved.
 fn disputes() -> Vec<Body> {
-    let values = |merchant, amount| [("merchantId", merchant), ("currency", "PKR"), ("amount", amount)];
+    let values =
+        |merchant, amount| [("merchantId", merchant), ("currency", "PKR"), ("amount", amount)];
     let own = values("m1", "3.00");
     let lost = [&own[..], &[("bankId", "main"), ("fee", "0.00"), ("vat", "0.00")]].concat();
     vec![

@@ -172,7 +172,11 @@ impl Actor for House {
                 scene.audit.taken_back(event, &reference);
                 if let Posted::New(id) = *posted {
                     // And what was taken back cannot be taken back again.
-                    self.plan(MINUTE, Deed::TakeBack { event: "", reference: String::new(), id }, scene);
+                    self.plan(
+                        MINUTE,
+                        Deed::TakeBack { event: "", reference: String::new(), id },
+                        scene,
+                    );
                 }
             }
             (Deed::Freeze { scope }, Ok(_)) => {

@@ -14,7 +14,7 @@ use crate::simulate::scene::{Actor, DAY, Event, HOUR, MILLISECOND, MINUTE, SECON
 #[derive(Debug)]
 pub(crate) struct Merchants {
     me: usize,
-    dice: Dice,
+    seed: u64,
     orders: BTreeMap<u64, NewPayout>,
     made: BTreeMap<u64, PayoutId>,
 }
@@ -29,12 +29,16 @@ const KINDS: u64 = 8;
 
 impl Merchants {
     pub(crate) fn new(seed: u64) -> Self {
-        let dice = Dice::new(seed, "merchants");
-        Self { me: 0, dice, orders: BTreeMap::new(), made: BTreeMap::new() }
+        Self { me: 0, seed, orders: BTreeMap::new(), made: BTreeMap::new() }
     }
 
-    fn order(&mut self, scene: &Scene) -> NewPayout {
-        let dice = &mut self.dice;
+    /// Each order throws its own dice: that there is one less changes none of the others.
+    fn dice(&self, number: u64, purpose: &str) -> Dice {
+        Dice::new(self.seed, &format!("order {number} {purpose}"))
+    }
+
+    fn order(&mut self, number: u64, scene: &Scene) -> NewPayout {
+        let mut dice = self.dice(number, "terms");
         let channels: Vec<&String> = scene.rules.channels.keys().collect();
         let channel = dice.pick(&channels).map(|name| (*name).clone()).unwrap_or_default();
         let is_iqd = channel == "bank" && dice.chance(200);
@@ -61,8 +65,7 @@ impl Merchants {
         }
     }
 
-    fn plan(&mut self, number: u64, kind: u64, longest: u64, scene: &mut Scene) {
-        let delay = self.dice.between(MILLISECOND, longest);
+    fn plan(&mut self, number: u64, kind: u64, delay: u64, scene: &mut Scene) {
         let what = number.saturating_mul(KINDS).saturating_add(kind);
         scene.after(delay, Event::Act { actor: self.me, what });
     }
@@ -77,7 +80,7 @@ impl Merchants {
             return Some(Body::CancelPayout { key, cancellation });
         }
         if kind == ORDER {
-            let order = self.order(scene);
+            let order = self.order(number, scene);
             self.orders.insert(number, order);
         }
         let mut payout = self.orders.get(&number)?.clone();
@@ -93,11 +96,12 @@ impl Actor for Merchants {
     fn begin(&mut self, me: usize, scene: &mut Scene) {
         self.me = me;
         let span = DAY.saturating_mul(scene.settings.options.days).saturating_sub(HOUR);
+        let mut dice = Dice::new(self.seed, "merchants");
         let mut delay = MINUTE;
         for number in 0..scene.settings.options.payouts {
             // Some come together.
-            if !self.dice.chance(400) {
-                delay = self.dice.between(MINUTE, span);
+            if !dice.chance(400) {
+                delay = dice.between(MINUTE, span);
             }
             let what = number.saturating_mul(KINDS);
             scene.after(delay, Event::Act { actor: me, what });
@@ -111,11 +115,13 @@ impl Actor for Merchants {
             scene.ask(self.me, what, body);
         }
         if kind == ORDER {
+            let mut dice = self.dice(number, "again");
             for (kind, per_mille, longest) in
                 [(SAME_AGAIN, 300, 20 * SECOND), (SAME_AGAIN, 150, DAY), (OTHER_AGAIN, 100, HOUR)]
             {
-                if self.dice.chance(per_mille) {
-                    self.plan(number, kind, longest, scene);
+                if dice.chance(per_mille) {
+                    let delay = dice.between(MILLISECOND, longest);
+                    self.plan(number, kind, delay, scene);
                 }
             }
         }
@@ -127,11 +133,15 @@ impl Actor for Merchants {
         let FlowReply::Payout(view) = &**reply else { return };
         let Ok(id) = view.id.parse() else { return };
         if self.made.insert(number, id).is_none() {
-            for (kind, per_mille, longest) in
-                [(CANCEL, 150, SECOND), (CANCEL, 100, 2 * HOUR), (CANCEL_STALE, 60, 10 * MINUTE)]
-            {
-                if self.dice.chance(per_mille) {
-                    self.plan(number, kind, longest, scene);
+            let mut dice = self.dice(number, "cancel");
+            for (kind, per_mille, longest) in [
+                (CANCEL, 250, 20 * SECOND),
+                (CANCEL, 100, 2 * HOUR),
+                (CANCEL_STALE, 60, 10 * MINUTE),
+            ] {
+                if dice.chance(per_mille) {
+                    let delay = dice.between(MILLISECOND, longest);
+                    self.plan(number, kind, delay, scene);
                 }
             }
         }
