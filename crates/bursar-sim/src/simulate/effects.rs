@@ -140,15 +140,8 @@ impl World {
         if !is_sent {
             self.arm(&effect, false);
         }
-        let event = match event {
-            payout::Event::Submitted { attempt, r#try, outcome: Outcome::Unknown { detail } }
-                if self.scene.settings.options.plant == Some(Plant::HostCallsUnknownFailed) =>
-            {
-                let outcome = Outcome::Rejected { is_retryable: false, detail };
-                payout::Event::Submitted { attempt, r#try, outcome }
-            }
-            event => event,
-        };
+        let calls_failed = self.scene.settings.options.plant == Some(Plant::HostCallsUnknownFailed);
+        let event = if calls_failed { called_failed(event) } else { event };
         let about = self.scene.audit.name(effect.flow);
         self.scene.say(&about, format!("p{} hears {}", life.process, heard(&event)));
         if self.scene.strikes(Fault::CrashBeforeReport) {
@@ -192,6 +185,16 @@ impl World {
             }
         }
     }
+}
+
+/// Silence, taken for a refusal.
+fn called_failed(event: payout::Event) -> payout::Event {
+    if let payout::Event::Submitted { attempt, r#try, outcome: Outcome::Unknown { detail } } = event
+    {
+        let outcome = Outcome::Rejected { is_retryable: false, detail };
+        return payout::Event::Submitted { attempt, r#try, outcome };
+    }
+    event
 }
 
 fn heard(event: &payout::Event) -> String {

@@ -146,7 +146,7 @@ const REFUSALS: &[&str] = &[
 ];
 
 /// Refusals that are not expected here, and why.
-pub(super) const UNEXPECTED: &[(&str, &str)] = &[
+pub const UNEXPECTED: &[(&str, &str)] = &[
     ("expires_in_the_past", "the API knows no reservations"),
     ("flow_ended", "the API knows no reservations"),
     ("no_new_attempt", "nobody lies, so what is said to be paid hardly ever gets stuck"),

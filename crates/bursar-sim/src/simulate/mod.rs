@@ -32,7 +32,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use bursar_core::rulebook::Rulebook;
 
 pub use coverage::Coverage;
-pub use expected::missing;
+pub use expected::{UNEXPECTED, missing};
 pub use fault::Fault;
 pub use invariant::{Broken, Invariant};
 pub use plant::Plant;

@@ -9,6 +9,7 @@ use bursar_core::commit::{AccountWrite, Commit, FlowWrite, HoldWrite};
 use bursar_core::ids::{CommitId, Seed, TransactionId};
 use bursar_core::ledger::Transaction;
 use bursar_core::money::Money;
+use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
 use bursar_store::{StoreError, Turn};
@@ -125,7 +126,8 @@ fn double(commit: &mut Commit) {
 
 /// Everything that a commit writes, as it is now.
 fn needed(commit: &Commit) -> ReadPlan {
-    let account = |write: &AccountWrite| (write.address.clone(), write.after.balance.currency());
+    let account =
+        |write: &AccountWrite| (Name::clone(&write.address), write.after.balance.currency());
     ReadPlan {
         accounts: commit.accounts.iter().map(account).collect(),
         flows: commit.flows.iter().map(|write| write.after.id).collect(),
@@ -142,12 +144,12 @@ fn overwrite(commit: &mut Commit, found: &ReadSet) {
         .accounts
         .iter()
         .map(|(address, account)| {
-            ((address.clone(), account.balance.currency()), account.balance.minor())
+            ((Name::clone(address), account.balance.currency()), account.balance.minor())
         })
         .collect();
     for AccountWrite { address, after, delta, least_opening } in &mut commit.accounts {
         let currency = after.balance.currency();
-        let opening = balances.get(&(address.clone(), currency)).copied().unwrap_or_default();
+        let opening = balances.get(&(Name::clone(address), currency)).copied().unwrap_or_default();
         after.balance = Money::from_minor(opening.saturating_add(*delta), currency);
         *least_opening = None;
     }

@@ -122,7 +122,7 @@ impl Clock {
 /// What came of polling a turn.
 pub(crate) enum Polled {
     Stands(Point),
-    Ended(Vec<Request>, Result<Commit, StoreError>),
+    Ended(Vec<Request>, Box<Result<Commit, StoreError>>),
 }
 
 impl Process {
@@ -217,7 +217,7 @@ impl Process {
             Poll::Ready((store, requests, result)) => {
                 self.store = Some(store);
                 running.future = None;
-                Some(Polled::Ended(requests, result))
+                Some(Polled::Ended(requests, Box::new(result)))
             }
         }
     }

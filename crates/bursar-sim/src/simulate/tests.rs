@@ -22,7 +22,8 @@ fn traced(seed: u64, store: StoreChoice) -> Outcome {
 }
 
 fn text(outcome: &Outcome) -> String {
-    outcome.trace.iter().map(|line| format!("{line}\n")).collect()
+    let lines: Vec<String> = outcome.trace.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 #[test]

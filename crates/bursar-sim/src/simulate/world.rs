@@ -263,7 +263,7 @@ impl World {
                 let delay = self.scene.post.between(MILLISECOND, 3 * SECOND);
                 self.scene.after(delay, Event::Resume(life));
             }
-            Some(Polled::Ended(requests, result)) => self.ended(process, requests, result)?,
+            Some(Polled::Ended(requests, result)) => self.ended(process, requests, *result)?,
         }
         Ok(())
     }

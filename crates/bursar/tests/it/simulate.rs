@@ -13,7 +13,8 @@ fn two_hundred_seeds_hold_and_meet_everything_that_is_expected() {
 
 #[test]
 fn a_seed_is_traced_line_by_line_and_again_the_same() {
-    let arguments = ["simulate", "--seed", "7", "--payouts", "3", "--days", "1", "--faults", "all", "--trace"];
+    let arguments =
+        ["simulate", "--seed", "7", "--payouts", "3", "--days", "1", "--faults", "all", "--trace"];
     let (first, second) = (bursar(&arguments).ok(), bursar(&arguments).ok());
     assert_eq!(first, second);
     assert!(first.lines().count() > 20 && first.contains("saves new -> "), "{first}");
@@ -27,17 +28,24 @@ fn seeds_are_told_in_their_order_for_programs() {
     let seeds: Vec<u64> = lines.iter().filter_map(|line| line["seed"].as_u64()).collect();
     assert_eq!(seeds, [20, 21, 22, 23, 24, 25]);
     assert_eq!(lines.last().unwrap()["seeds"], 6);
-    assert!(lines.iter().all(|line| line["broken"].is_null() || line["broken"] == serde_json::json!([])));
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["broken"].is_null() || line["broken"] == serde_json::json!([]))
+    );
 }
 
 #[test]
 fn a_planted_mistake_is_told_with_its_command_and_a_short_story() {
     let run = bursar(&["simulate", "--seeds", "0..40", "--plant", "store-drops-events"]);
     assert_eq!(run.code, 1);
-    for words in ["breaks events-without-gap", "repeat it: bursar simulate --seed ", "as small as it gets: "] {
+    for words in
+        ["breaks events-without-gap", "repeat it: bursar simulate --seed ", "as small as it gets: "]
+    {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }
-    let small = run.stdout.lines().find_map(|line| line.strip_prefix("as small as it gets: bursar "));
+    let small =
+        run.stdout.lines().find_map(|line| line.strip_prefix("as small as it gets: bursar "));
     let again = bursar(&small.unwrap().split(' ').collect::<Vec<_>>());
     assert!(again.stdout.contains("breaks events-without-gap"), "{}", again.stdout);
     assert!(again.refused().contains("No real money was touched"));

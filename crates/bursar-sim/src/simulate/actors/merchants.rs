@@ -85,7 +85,7 @@ impl Merchants {
         }
         let mut payout = self.orders.get(&number)?.clone();
         if kind == OTHER_AGAIN {
-            payout.amount = "7.77".to_owned();
+            "7.77".clone_into(&mut payout.amount);
         }
         let key = Key { scope: payout.merchant.clone(), key: format!("order-{number}") };
         Some(Body::CreatePayout { key, payout, actor: None })

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use bursar_core::attempt::Attempt;
 use bursar_core::flow::Flow;
 use bursar_core::idempotency::Key;
 use bursar_core::ids::PayoutId;
@@ -77,7 +78,7 @@ impl Operators {
         let channel = &payout.terms.channel;
         let names = payout.attempts.iter().map(|known| (channel.clone(), known.reference.clone()));
         let names: Vec<_> = names.collect();
-        let is_said_to_be_paid = payout.attempts.iter().any(|attempt| attempt.was_paid());
+        let is_said_to_be_paid = payout.attempts.iter().any(Attempt::was_paid);
         if is_said_to_be_paid && !scene.is_calm && self.dice.chance(200) {
             // Refused: whoever wants this has not read on.
             return Ruling::NewAttempt;
