@@ -70,6 +70,9 @@ pub(crate) enum Event {
     },
 }
 
+/// What somebody does who does it again and again, for ever.
+pub(crate) const LOOK_AROUND: u64 = u64::MAX;
+
 /// Who waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
@@ -181,9 +184,21 @@ impl Scene {
         self.dice.get_mut(&fault).is_some_and(|dice| dice.chance(strength))
     }
 
-    /// Whether a channel still has something to do by itself.
-    pub(crate) fn has_news(&self) -> bool {
-        self.queue.values().any(|event| matches!(event, Event::Channel(_)))
+    /// Whether anybody still has something on their list, other than to look around.
+    pub(crate) fn has_plans(&self) -> bool {
+        self.queue.values().any(|event| match event {
+            Event::Channel(_) => true,
+            Event::Act { what, .. } => *what != LOOK_AROUND,
+            Event::Deliver { .. }
+            | Event::Tick(_)
+            | Event::Resume(_)
+            | Event::TurnEnds(..)
+            | Event::Send { .. }
+            | Event::Arrive { .. }
+            | Event::Back { .. }
+            | Event::Restart { .. }
+            | Event::SetClock { .. } => false,
+        })
     }
 
     pub(crate) fn struck(&mut self, fault: Fault) {

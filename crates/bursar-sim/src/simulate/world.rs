@@ -502,7 +502,7 @@ impl World {
         self.scene.asks.is_empty()
             && self.scene.audit.due.is_empty()
             && self.processes.iter().all(is_idle)
-            && !self.scene.has_news()
+            && !self.scene.has_plans()
     }
 
     fn close(&mut self) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ use bursar_core::request::{Answer, Body};
 
 use crate::simulate::channel::Truth;
 use crate::simulate::dice::Dice;
-use crate::simulate::scene::{Actor, Event, HOUR, MINUTE, Scene};
+use crate::simulate::scene::{Actor, Event, HOUR, LOOK_AROUND, MINUTE, Scene};
 
 #[derive(Debug)]
 pub(crate) struct Operators {
@@ -26,7 +26,6 @@ pub(crate) struct Operators {
 /// Who may approve and who may not. The first two are one person.
 const PEOPLE: [(&str, bool); 4] =
     [("eve/k1", false), ("eve/k2", false), ("fay", false), ("gus", true)];
-const LOOK: u64 = 0;
 
 impl Operators {
     pub(crate) fn new(seed: u64) -> Self {
@@ -101,13 +100,13 @@ impl Operators {
 impl Actor for Operators {
     fn begin(&mut self, me: usize, scene: &mut Scene) {
         self.me = me;
-        scene.after(HOUR, Event::Act { actor: me, what: LOOK });
+        scene.after(HOUR, Event::Act { actor: me, what: LOOK_AROUND });
     }
 
     fn act(&mut self, _: u64, scene: &mut Scene) {
         self.look(scene);
         let delay = self.dice.between(10 * MINUTE, 3 * HOUR);
-        scene.after(delay, Event::Act { actor: self.me, what: LOOK });
+        scene.after(delay, Event::Act { actor: self.me, what: LOOK_AROUND });
     }
 
     fn answered(&mut self, _: u64, _: &Answer, _: &mut Scene) {}
