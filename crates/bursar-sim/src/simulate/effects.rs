@@ -23,7 +23,8 @@ impl World {
     /// The host starts it at once; the first byte goes out a little later, or much later.
     pub(crate) fn start_effect(&mut self, process: usize, effect: Effect, deadline: u64) {
         let now = self.scene.now;
-        let is_late = self.scene.strikes(Fault::StartLate);
+        let is_submission = matches!(effect.call, Call::Submit { .. });
+        let is_late = is_submission && self.scene.strikes(Fault::StartLate);
         let Some(dice) = self.dice_of(process) else { return };
         let delay = if is_late {
             // Around the end of the lease, where it matters most, or long behind it.

@@ -146,9 +146,10 @@ fn channel(name: &str, dice: &mut Dice) -> Result<Channel, String> {
     let second: Currency = "IQD".parse().map_err(|error| format!("{error}"))?;
     let kind = dice.pick(&["mobile_wallet", "bank_transfer", "agent_network"]);
     let clocks = Clocks::of(kind.copied().unwrap_or("mobile_wallet"));
-    let requeries = dice.between(2, 6);
+    // Some ask a few times, some ask all the time.
+    let (count, longest) = if dice.chance(250) { (24, 5) } else { (dice.between(2, 6), 240) };
     let clocks = Clocks {
-        requeries: (0..requeries).map(|_| seconds(dice.between(5, 240))).collect(),
+        requeries: (0..count).map(|_| seconds(dice.between(2, longest))).collect(),
         tries_max: u32::try_from(dice.between(1, 4)).unwrap_or(1),
         attempts_max: u32::try_from(dice.between(1, 3)).unwrap_or(1),
         poll_interval: seconds(dice.between(15, 90)),
