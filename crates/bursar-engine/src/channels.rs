@@ -20,7 +20,7 @@ pub trait Channels: Send + Sync + 'static {
 }
 
 /// Nobody knows what became of it.
-pub(crate) fn lost(effect: &Effect, detail: &str) -> Event {
+pub fn lost(effect: &Effect, detail: &str) -> Event {
     let detail = detail.to_owned();
     let Effect { attempt, lease_until, .. } = *effect;
     match effect.call {

@@ -40,26 +40,20 @@ impl Clock for SystemClock {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let instant = Instant::now();
         let passed = instant.saturating_duration_since(last.instant);
-        let time = last.time.steadied(Timestamp::now(), passed);
+        let time = steadied(last.time, Timestamp::now(), passed);
         *last = Reading { instant, time };
         time
     }
 }
 
-trait Steady {
-    /// What it is now, if the wall clock says so and this much time has really passed.
-    fn steadied(self, wall: Timestamp, passed: Duration) -> Timestamp;
-}
-
-impl Steady for Timestamp {
-    fn steadied(self, wall: Timestamp, passed: Duration) -> Timestamp {
-        let tenth = passed.checked_div(10).unwrap_or_default();
-        let after = |span: Duration| {
-            let span = SignedDuration::try_from(span).unwrap_or(SignedDuration::MAX);
-            self.saturating_add(span).unwrap_or(Timestamp::MAX)
-        };
-        wall.clamp(after(passed.saturating_sub(tenth)), after(passed.saturating_add(tenth)))
-    }
+/// What time it is, if it was `last` a while ago, the wall clock says this, and this much time has really passed.
+pub fn steadied(last: Timestamp, wall: Timestamp, passed: Duration) -> Timestamp {
+    let tenth = passed.checked_div(10).unwrap_or_default();
+    let after = |span: Duration| {
+        let span = SignedDuration::try_from(span).unwrap_or(SignedDuration::MAX);
+        last.saturating_add(span).unwrap_or(Timestamp::MAX)
+    };
+    wall.clamp(after(passed.saturating_sub(tenth)), after(passed.saturating_add(tenth)))
 }
 
 /// Starts at the time of another clock and moves with it, ahead of it by as much as it was put forward.
@@ -106,7 +100,7 @@ mod tests {
 
     use jiff::{SignedDuration, Timestamp};
 
-    use super::Steady as _;
+    use super::steadied;
 
     #[test]
     fn a_wall_clock_that_is_set_is_followed_slowly() {
@@ -114,7 +108,7 @@ mod tests {
         let seconds = SignedDuration::from_secs;
         let ten = Duration::from_secs(10);
         for (wall, expected) in [(10, 10), (9, 9), (600, 11), (-600, 9), (0, 9)] {
-            let time = start.steadied(start + seconds(wall), ten);
+            let time = steadied(start, start + seconds(wall), ten);
             assert_eq!(time, start + seconds(expected), "the wall clock says {wall} s");
         }
     }

@@ -11,8 +11,8 @@ mod handle;
 mod host;
 mod stats;
 
-pub use channels::Channels;
-pub use clock::{Clock, SystemClock, TestClock};
+pub use channels::{Channels, lost};
+pub use clock::{Clock, SystemClock, TestClock, steadied};
 pub use engine::{Cause, Engine, Failed, Input, Limits, Output, Returned, Ticket, Unanswered};
 pub use handle::{Handle, NotAdvanced};
 pub use host::Host;

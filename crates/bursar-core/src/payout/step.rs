@@ -6,7 +6,7 @@ use super::decide::{decide, due, next_attempt, settle};
 use super::event::{Answer, Decision, Event, Outcome, Ruling};
 use super::state::{Payout, Proposal, State, Wait};
 use crate::attempt::{Attempt, Evidence, Source, Verdict};
-use crate::channel::Channel;
+use crate::channel::{Channel, LEASE_SLACK};
 use crate::control::is_same_person;
 use crate::ids::Seed;
 use crate::rejection::Rejection;
@@ -217,10 +217,16 @@ pub(super) fn asked(payout: &mut Payout, is_not_found: bool, context: &Context<'
 const NOT_FOUND_MIN: u32 = 2;
 
 /// Whether “not found” means that it never will be: the channel says so, and has had the time to see it.
+///
+/// That time is real, and the clock that we read is not quite: it may run a tenth too fast, and another process may have
+/// read one that is some seconds apart.
 fn is_absence_proven(payout: &Payout, context: &Context<'_>) -> bool {
+    let Channel { visibility_window, not_found_is_final, clocks, .. } = context.channel;
     let sent_by = payout.latest().and_then(|attempt| attempt.sent_by);
-    let is_old = |sent_by| later(sent_by, context.channel.visibility_window) < context.now;
-    context.channel.not_found_is_final && sent_by.is_some_and(is_old)
+    let lease = clocks.submit_timeout.saturating_add(LEASE_SLACK);
+    let tenth = lease.saturating_add(*visibility_window).checked_div(10).unwrap_or_default();
+    let wait = visibility_window.saturating_add(tenth).saturating_add(LEASE_SLACK);
+    *not_found_is_final && sent_by.is_some_and(|sent_by| later(sent_by, wait) < context.now)
 }
 
 fn disprove_tries(payout: &mut Payout, now: Timestamp) {

@@ -7,6 +7,7 @@ pub(crate) mod ledger;
 mod numscript;
 mod remote;
 mod serve;
+mod simulate;
 mod simulate_channel;
 mod verify;
 
@@ -41,6 +42,7 @@ enum Command {
     #[command(subcommand)]
     Numscript(numscript::Command),
     Serve(serve::Arguments),
+    Simulate(simulate::Arguments),
     SimulateChannel(simulate_channel::Arguments),
     Verify(verify::Arguments),
     /// Payouts of a running server: asked for, looked at, cancelled, decided
@@ -74,6 +76,7 @@ impl Arguments {
             Command::Ledger(command) => command.run(config),
             Command::Numscript(command) => command.run(),
             Command::Serve(arguments) => arguments.run(config),
+            Command::Simulate(arguments) => arguments.run(),
             Command::SimulateChannel(arguments) => arguments.run(),
             Command::Verify(arguments) => arguments.run(),
             Command::Payout(arguments) => arguments.run(),

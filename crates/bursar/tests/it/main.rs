@@ -29,6 +29,7 @@ mod refusals;
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;
 mod serve;
+mod simulate;
 mod simulate_channel;
 mod tidy;
 mod verify;

@@ -1,0 +1,63 @@
+//! What must hold, by name. Each is counted whenever it is looked at, and the first that does not hold ends a run.
+
+/// One line makes an invariant: its name and what it says.
+macro_rules! invariants {
+    ($($invariant:ident, $name:literal, $meaning:literal;)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Invariant {
+            $(#[doc = $meaning] $invariant,)*
+        }
+
+        impl Invariant {
+            pub const ALL: &[Self] = &[$(Self::$invariant,)*];
+
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$invariant => $name,)*
+                }
+            }
+
+            pub const fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$invariant => $meaning,)*
+                }
+            }
+        }
+    };
+}
+
+invariants! {
+    SavedBeforeSent, "saved-before-sent", "a channel gets only what was saved as about to be sent";
+    SentOnce, "sent-once", "a reference arrives once, unless the channel pays it once whatever arrives";
+    PaidOnce, "paid-once", "a beneficiary is paid once";
+    SettledIsPaid, "settled-is-paid", "what is settled was paid";
+    ReleasedIsNotPaid, "released-is-not-paid", "what is released was not paid and cannot be";
+    OneLiveAttempt, "one-live-attempt", "a payout has at most one attempt that may be paid";
+    FrozenIsNotSent, "frozen-is-not-sent", "nothing is planned to be sent after the commit of a freeze";
+    ListedTransition, "listed-transition", "a flow goes only where the diagram has an arrow";
+    DecidedOnLatest, "decided-on-latest", "a commit changes a flow as it was saved last";
+    EventsWithoutGap, "events-without-gap", "the events of a resource are numbered without a gap";
+    Balanced, "balanced", "debits equal credits in every currency, and balances follow from postings";
+    NotBelowZero, "not-below-zero", "no merchant pays out what it does not have";
+    AnswerIsSaved, "answer-is-saved", "what was answered is in the books";
+    BooksSurvive, "books-survive", "after a crash the books are as they were saved";
+    SameKeySameReply, "same-key-same-reply", "the same request under a key gets the same reply, another none";
+    RightPrice, "right-price", "fee and VAT are what the tariff says";
+    TwoPeople, "two-people", "above the limit two people decide";
+    EverybodyAnswered, "everybody-answered", "in the end everybody who asked was answered";
+    EveryFlowEnds, "every-flow-ends", "in the end nothing is under way and nothing is on hold";
+    LedgerIsWorld, "ledger-is-world", "in the end the ledger says what the channels did";
+    MerchantsHave, "merchants-have", "in the end every merchant has what came in less what went out";
+    Verified, "verified", "the books verify: balances, holds, flows and hashes follow from what was appended";
+    BooksReadable, "books-readable", "the books can be read and trusted";
+    NoPanic, "no-panic", "nothing panics";
+}
+
+/// What did not hold, and for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    pub invariant: Invariant,
+    /// The flow that it is about, by its short name, if it is about one.
+    pub about: String,
+    pub what: String,
+}

@@ -1,0 +1,99 @@
+//! A deterministic world around the real core, the real engine loop and the real stores: hostile channels, merchants,
+//! providers and operators, with faults at every point, in virtual time. Everything follows from a seed.
+//!
+//! `world` is the loop, `scene` what everybody shares, `process` and `effects` one process around the engine. `faulty`
+//! is the store that fails, `channel` and `actors` are who there is, `audit` keeps books of its own, `fault`,
+//! `invariant` and `plant` are lists. `swarm` is what a seed draws, `shrink` makes a failure small.
+
+mod actors;
+mod audit;
+mod books;
+mod channel;
+mod coverage;
+mod dice;
+mod effects;
+mod expected;
+mod fault;
+mod faulty;
+mod invariant;
+mod plant;
+mod process;
+mod scene;
+mod shrink;
+mod swarm;
+#[cfg(test)]
+mod tests;
+mod trace;
+mod world;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bursar_core::rulebook::Rulebook;
+
+pub use coverage::Coverage;
+pub use expected::{UNEXPECTED, missing};
+pub use fault::Fault;
+pub use invariant::{Broken, Invariant};
+pub use plant::Plant;
+pub use shrink::shrink;
+pub use swarm::{Options, StoreChoice};
+pub use trace::Line;
+
+use swarm::Settings;
+use world::World;
+
+/// What came of one seed.
+#[derive(Debug)]
+pub struct Outcome {
+    pub options: Options,
+    pub is_sqlite: bool,
+    pub processes: u64,
+    pub broken: Option<Broken>,
+    /// Microseconds of virtual time.
+    pub lasted: u64,
+    /// Lines of the trace, kept or not.
+    pub steps: u64,
+    pub digest: u64,
+    pub trace: Vec<Line>,
+    pub commits: u64,
+    pub payouts: u64,
+    pub faults: BTreeMap<Fault, u64>,
+    pub checks: BTreeMap<Invariant, u64>,
+    pub coverage: Coverage,
+}
+
+/// Lives through one seed. Fails only if the world itself cannot be set up.
+pub fn run(options: &Options, rulebook: &Rulebook) -> Result<Outcome, String> {
+    let mut world = World::new(Settings::new(options), rulebook.clone())?;
+    let lived = catch_unwind(AssertUnwindSafe(|| world.run()));
+    match lived {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            world.scene.audit.check(Invariant::BooksReadable, "", false, || error.to_string());
+        }
+        Err(_) => {
+            let what = || "see what was printed above".to_owned();
+            world.scene.audit.check(Invariant::NoPanic, "", false, what);
+        }
+    }
+    let scene = world.scene;
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    Ok(Outcome {
+        options: options.clone(),
+        is_sqlite: scene.settings.is_sqlite,
+        processes: count(scene.settings.processes),
+        broken: scene.audit.broken,
+        lasted: scene.now,
+        steps: scene.trace.steps,
+        digest: scene.trace.digest,
+        trace: scene.trace.lines,
+        commits: scene.audit.commits,
+        payouts: count(
+            scene.audit.flows.values().filter(|flow| flow.state.payout().is_some()).count(),
+        ),
+        faults: scene.faults,
+        checks: scene.audit.counts,
+        coverage: world.coverage,
+    })
+}

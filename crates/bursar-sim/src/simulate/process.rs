@@ -1,0 +1,234 @@
+//! One process around the real engine: what `bursar_engine::Host` does on real time with real sockets, this does in the
+//! time of this world, and it can die anywhere.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bursar_core::commit::Commit;
+use bursar_core::effect::Effect;
+use bursar_core::ids::Seed;
+use bursar_core::request::{Batch, Request};
+use bursar_core::rules::Rules;
+use bursar_engine::{Engine, Ticket, steadied};
+use bursar_store::{StoreError, turn};
+use jiff::{SignedDuration, Timestamp};
+
+use super::books::Books;
+use super::coverage::Cause;
+use super::dice::Dice;
+use super::faulty::{Faulty, Point, Side};
+use super::plant::Plant;
+use super::scene::{Life, MILLISECOND, Scene, time_at};
+
+type Store = Faulty<Books>;
+type Ended = (Store, Vec<Request>, Result<Commit, StoreError>);
+
+pub(crate) struct Process {
+    pub(crate) life: Life,
+    pub(crate) is_up: bool,
+    pub(crate) engine: Engine,
+    pub(crate) clock: Clock,
+    pub(crate) side: Rc<RefCell<Side>>,
+    pub(crate) store: Option<Store>,
+    pub(crate) running: Option<Running>,
+    /// Which request each ticket is for.
+    pub(crate) waiting: BTreeMap<Ticket, u64>,
+    pub(crate) tickets: u64,
+    pub(crate) effects: BTreeMap<u64, InFlight>,
+    pub(crate) started: u64,
+    pub(crate) tick_at: Option<u64>,
+    /// How long it waits if nothing comes of looking.
+    pub(crate) stride: u64,
+    pub(crate) dice: Dice,
+    /// In flight when it died. Only a host with a planted mistake looks at it.
+    pub(crate) remembered: Vec<Effect>,
+}
+
+/// A turn under way. None of it survives the process.
+pub(crate) struct Running {
+    future: Option<Pin<Box<dyn Future<Output = Ended>>>>,
+    pub(crate) moment: Moment,
+    pub(crate) dies_at: Option<Point>,
+    /// What the requests in it may do to which flow.
+    pub(crate) causes: Vec<Cause>,
+    /// What a hasty host has done already.
+    pub(crate) is_anticipated: bool,
+}
+
+/// An effect that has not come back.
+pub(crate) struct InFlight {
+    pub(crate) effect: Effect,
+    /// The end of its lease on the clock that nobody can set.
+    pub(crate) deadline: u64,
+    /// Its first byte has gone out: nobody can stop it.
+    pub(crate) is_sent: bool,
+}
+
+/// One moment on two clocks: the one that people set, steadied, and the one that nobody can set.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) real: u64,
+    pub(crate) time: Timestamp,
+}
+
+impl Moment {
+    /// When it will be this time, reckoned from this moment.
+    pub(crate) fn real_of(self, time: Timestamp) -> u64 {
+        let after = u64::try_from(time.duration_since(self.time).as_micros()).unwrap_or_default();
+        self.real.saturating_add(after)
+    }
+}
+
+/// A wall clock that may be wrong, and what the engine makes of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    /// By how much it is wrong, in microseconds, as a rule.
+    error: i64,
+    /// And since somebody set it.
+    set_by: i64,
+    last: Moment,
+}
+
+impl Clock {
+    pub(crate) fn new(now: u64, error: i64) -> Self {
+        let clock = Self { error, set_by: 0, last: Moment { real: now, time: time_at(now) } };
+        Self { last: Moment { real: now, time: clock.wall(now) }, ..clock }
+    }
+
+    fn wall(&self, now: u64) -> Timestamp {
+        let wrong = SignedDuration::from_micros(self.error.saturating_add(self.set_by));
+        time_at(now).saturating_add(wrong).unwrap_or(Timestamp::MAX)
+    }
+
+    pub(crate) fn set(&mut self, now: u64, by: i64) {
+        self.now(now);
+        self.set_by = by;
+    }
+
+    pub(crate) fn now(&mut self, now: u64) -> Moment {
+        let passed = Duration::from_micros(now.saturating_sub(self.last.real));
+        let time = steadied(self.last.time, self.wall(now), passed);
+        self.last = Moment { real: now, time };
+        self.last
+    }
+}
+
+/// What came of polling a turn.
+pub(crate) enum Polled {
+    Stands(Point),
+    Ended(Vec<Request>, Box<Result<Commit, StoreError>>),
+}
+
+impl Process {
+    pub(crate) fn new(
+        process: usize,
+        store: Store,
+        side: Rc<RefCell<Side>>,
+        scene: &Scene,
+    ) -> Self {
+        let life = Life { process, epoch: 1 };
+        Self {
+            life,
+            is_up: true,
+            engine: engine(life, scene),
+            clock: Clock::new(0, 0),
+            side,
+            store: Some(store),
+            running: None,
+            waiting: BTreeMap::new(),
+            tickets: 0,
+            effects: BTreeMap::new(),
+            started: 0,
+            tick_at: None,
+            stride: STRIDE_MIN,
+            dice: Dice::new(scene.settings.options.seed, &format!("process {process}")),
+            remembered: Vec::new(),
+        }
+    }
+
+    /// It is gone, with everything that it had not saved.
+    pub(crate) fn die(&mut self) -> (Vec<u64>, Vec<InFlight>) {
+        self.is_up = false;
+        self.running = None;
+        self.store = None;
+        self.tick_at = None;
+        let effects: Vec<InFlight> = std::mem::take(&mut self.effects).into_values().collect();
+        if self.side.borrow().plant == Some(Plant::HostResendsOnRestart) {
+            self.remembered = effects.iter().map(|in_flight| in_flight.effect.clone()).collect();
+        }
+        let mut side = self.side.borrow_mut();
+        side.stops.clear();
+        side.stands = None;
+        (std::mem::take(&mut self.waiting).into_values().collect(), effects)
+    }
+
+    pub(crate) fn start(&mut self, store: Store, clock: Clock, scene: &Scene) {
+        self.life.epoch = self.life.epoch.saturating_add(1);
+        self.is_up = true;
+        self.engine = engine(self.life, scene);
+        self.clock = clock;
+        self.store = Some(store);
+        self.tickets = 0;
+        self.stride = STRIDE_MIN;
+    }
+
+    /// The same `turn` that the host runs, on this process's store.
+    pub(crate) fn begin_turn(
+        &mut self,
+        requests: Vec<Request>,
+        moment: Moment,
+        rules: &Arc<Rules>,
+    ) {
+        let Some(mut store) = self.store.take() else { return };
+        let rules = Arc::clone(rules);
+        let future = async move {
+            let result = {
+                let batch = Batch::new(&rules, &requests);
+                turn(&mut store, &batch).await
+            };
+            (store, requests, result)
+        };
+        let (future, causes): (Pin<Box<dyn Future<Output = Ended>>>, _) =
+            (Box::pin(future), Vec::new());
+        self.running = Some(Running {
+            future: Some(future),
+            moment,
+            dies_at: None,
+            causes,
+            is_anticipated: false,
+        });
+    }
+
+    /// As far as the turn goes.
+    pub(crate) fn poll_turn(&mut self) -> Option<Polled> {
+        let running = self.running.as_mut()?;
+        let future = running.future.as_mut()?;
+        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => {
+                let point = self.side.borrow_mut().stands.take();
+                Some(Polled::Stands(point.unwrap_or(Point::BeforeLoad)))
+            }
+            Poll::Ready((store, requests, result)) => {
+                self.store = Some(store);
+                running.future = None;
+                Some(Polled::Ended(requests, Box::new(result)))
+            }
+        }
+    }
+}
+
+/// How often a host looks, at most, and at least as long as something is due.
+pub(crate) const STRIDE_MIN: u64 = 50 * MILLISECOND;
+pub(crate) const STRIDE_MAX: u64 = 60_000 * MILLISECOND;
+
+fn engine(life: Life, scene: &Scene) -> Engine {
+    let name = format!("{} {}", life.process, life.epoch);
+    let seed = Seed::from(scene.settings.options.seed).child(["process", &name]);
+    Engine::new(&scene.rules, scene.settings.limits, seed)
+}

@@ -1,0 +1,140 @@
+//! Many seeds on all cores, told in their order, and what they have seen together.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+
+use bursar_core::rulebook::Rulebook;
+use bursar_sim::simulate::{Coverage, Fault, Options, Outcome, run};
+
+use crate::failure::Failure;
+use crate::terminal;
+
+/// What all seeds together have seen.
+#[derive(Debug, Default)]
+pub(super) struct Sum {
+    pub(super) seeds: u64,
+    pub(super) micros: u64,
+    pub(super) steps: u64,
+    pub(super) commits: u64,
+    pub(super) payouts: u64,
+    pub(super) faults: BTreeMap<Fault, u64>,
+    pub(super) checks: u64,
+    pub(super) coverage: Coverage,
+    pub(super) broken: Vec<u64>,
+}
+
+impl Sum {
+    pub(super) fn add(&mut self, outcome: &Outcome) {
+        self.seeds = self.seeds.saturating_add(1);
+        self.micros = self.micros.saturating_add(outcome.lasted);
+        self.steps = self.steps.saturating_add(outcome.steps);
+        self.commits = self.commits.saturating_add(outcome.commits);
+        self.payouts = self.payouts.saturating_add(outcome.payouts);
+        self.checks =
+            outcome.checks.values().fold(self.checks, |sum, count| sum.saturating_add(*count));
+        for (fault, count) in &outcome.faults {
+            let sum = self.faults.entry(*fault).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        for (name, count) in &outcome.coverage {
+            let sum = self.coverage.entry(name.clone()).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        self.broken.extend(outcome.broken.is_some().then_some(outcome.options.seed));
+    }
+
+    pub(super) fn days(&self) -> u64 {
+        self.micros.checked_div(86_400_000_000).unwrap_or_default()
+    }
+
+    pub(super) fn line(&self) -> String {
+        let faults: u64 = self.faults.values().sum();
+        let Self { seeds, steps, commits, payouts, checks, .. } = self;
+        let (days, verdict) = (self.days(), self.verdict());
+        format!(
+            "{seeds} seeds, {days} days, {payouts} payouts, {commits} commits, {steps} steps, {faults} faults, {checks} checks: {verdict}"
+        )
+    }
+
+    pub(super) fn verdict(&self) -> String {
+        match self.broken.len() {
+            0 => "every invariant held".to_owned(),
+            count => format!("{count} seeds broke an invariant"),
+        }
+    }
+}
+
+/// A seed, and what came of it.
+type Lived = (u64, Result<Outcome, String>);
+
+/// Lives through every seed and tells each in its turn, until telling says that it is enough.
+pub(super) fn live(
+    range: &Range<u64>,
+    options: &Options,
+    rulebook: &Rulebook,
+    mut tell: impl FnMut(&Outcome) -> Result<bool, Failure>,
+) -> Result<Sum, Failure> {
+    let mut sum = Sum::default();
+    let bar = terminal::progress(range.end.saturating_sub(range.start), "seeds");
+    let next = AtomicU64::new(range.start);
+    let hands = std::thread::available_parallelism().map_or(1, usize::from);
+    let (sender, receiver) = mpsc::sync_channel(hands.saturating_mul(2));
+    let told = std::thread::scope(|scope| {
+        for _ in 0..hands {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || work(&sender, next, range, options, rulebook));
+        }
+        drop(sender);
+        in_order(receiver, range.start, |outcome| {
+            sum.add(outcome);
+            bar.inc(1);
+            let is_enough = tell(outcome)?;
+            if is_enough {
+                next.store(range.end, Ordering::Relaxed);
+            }
+            Ok(is_enough)
+        })
+    });
+    bar.finish_and_clear();
+    told.map(|()| sum)
+}
+
+fn work(
+    sender: &SyncSender<Lived>,
+    next: &AtomicU64,
+    range: &Range<u64>,
+    options: &Options,
+    rulebook: &Rulebook,
+) {
+    loop {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        if !range.contains(&seed) {
+            return;
+        }
+        let outcome = run(&Options { seed, ..options.clone() }, rulebook);
+        if sender.send((seed, outcome)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Whoever is faster waits for its turn to be told.
+fn in_order(
+    receiver: Receiver<Lived>,
+    first: u64,
+    mut tell: impl FnMut(&Outcome) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    let (mut early, mut wanted) = (BTreeMap::new(), first);
+    for (seed, outcome) in receiver {
+        early.insert(seed, outcome);
+        while let Some(outcome) = early.remove(&wanted) {
+            wanted = wanted.saturating_add(1);
+            if tell(&outcome.map_err(Failure::new)?)? {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! The story of a seed that broke something: what, how to see it again, and as little of it as still breaks.
+
+use bursar_core::rulebook::Rulebook;
+use bursar_sim::simulate::{Broken, Fault, Options, Outcome, StoreChoice, shrink};
+
+use crate::failure::Failure;
+use crate::terminal;
+
+/// What broke, how to see it again, and as short a story of it as can be found.
+pub(super) fn story(
+    outcome: &Outcome,
+    broken: &Broken,
+    rulebook: &Rulebook,
+) -> Result<(), Failure> {
+    terminal::say(&format!(
+        "\nseed {} breaks {}: {}",
+        outcome.options.seed,
+        broken.invariant.name(),
+        broken.invariant.meaning()
+    ))?;
+    terminal::say(&format!("{} {}", broken.about, broken.what))?;
+    terminal::say(&format!("repeat it: {}", command(&outcome.options)))?;
+    let small = shrink(&outcome.options, broken, rulebook).map_err(Failure::new)?;
+    terminal::say(&format!("as small as it gets: {}", command(&small.options)))?;
+    let Some(broken) = &small.broken else { return Ok(()) };
+    terminal::say(&format!("{} {}\n", broken.about, broken.what))?;
+    let is_about =
+        |about: &str| broken.about.is_empty() || about.is_empty() || about == broken.about;
+    // Only what concerns the flow, and what happened to everybody.
+    for line in small.trace.iter().filter(|line| is_about(&line.about)) {
+        terminal::say(&line.to_string())?;
+    }
+    Ok(())
+}
+
+fn command(options: &Options) -> String {
+    let Options { seed, payouts, days, faults, store, processes, plant, .. } = options;
+    let names: Vec<&str> = faults.iter().map(|fault| fault.name()).collect();
+    let names = match names.len() {
+        0 => "none".to_owned(),
+        count if count == Fault::ALL.len() => "all".to_owned(),
+        _ => names.join(","),
+    };
+    let mut text =
+        format!("bursar simulate --seed {seed} --payouts {payouts} --days {days} --faults {names}");
+    match store {
+        StoreChoice::Memory => text.push_str(" --store memory"),
+        StoreChoice::Sqlite => text.push_str(" --store sqlite"),
+        StoreChoice::Mixed => {}
+    }
+    let processes = processes.map(|count| format!(" --processes {count}"));
+    let plant = plant.map(|plant| format!(" --plant {}", plant.name()));
+    text.extend(processes.into_iter().chain(plant));
+    text
+}
