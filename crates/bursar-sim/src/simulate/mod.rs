@@ -1,9 +1,9 @@
 //! A deterministic world around the real core, the real engine loop and the real stores: hostile channels, merchants,
 //! providers and operators, with faults at every point, in virtual time. Everything follows from a seed.
 //!
-//! `world` is the loop, `scene` what everybody shares, `process` and `effects` one process around the engine. `faulty`
-//! is the store that fails, `channel` and `actors` are who there is, `audit` keeps books of its own, `fault`,
-//! `invariant` and `plant` are lists. `swarm` is what a seed draws, `shrink` makes a failure small.
+//! `world` is the loop, `scene` what everybody shares; `process`, `turns`, `effects` and `lives` are one process around the
+//! engine. `faulty` is the store that fails, `channel` and `actors` are who there is, `audit` keeps books of its own,
+//! `fault`, `invariant` and `plant` are lists. `swarm` is what a seed draws, `shrink` makes a failure small.
 
 mod actors;
 mod audit;
@@ -16,6 +16,7 @@ mod expected;
 mod fault;
 mod faulty;
 mod invariant;
+mod lives;
 mod plant;
 mod process;
 mod scene;
@@ -24,6 +25,7 @@ mod swarm;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod turns;
 mod world;
 
 use std::collections::BTreeMap;

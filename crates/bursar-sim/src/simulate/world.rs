@@ -3,33 +3,30 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use bursar_core::request::{Answer, Request};
+use bursar_core::request::Answer;
 use bursar_core::rulebook::Rulebook;
-use bursar_engine::{Cause, Failed, Input, Output, Ticket, Unanswered};
+use bursar_engine::{Input, Output, Ticket, Unanswered};
 use bursar_store::StoreError;
 
 use super::actors;
 use super::books::{Books, Held, Place, Scratch, at_once};
-use super::coverage::{Coverage, causes, count};
+use super::coverage::Coverage;
 use super::dice::Dice;
 use super::fault::Fault;
-use super::faulty::{Faulty, Point, Saw, Side};
+use super::faulty::{Faulty, Side};
 use super::invariant::Invariant;
-use super::plant::Plant;
-use super::process::{Clock, Polled, Process, STRIDE_MAX, STRIDE_MIN};
-use super::scene::{Actor, DAY, Event, HOUR, Life, MILLISECOND, MINUTE, SECOND, Scene, Who};
+use super::process::{Clock, Process};
+use super::scene::{Actor, DAY, Event, HOUR, Life, MILLISECOND, MINUTE, Scene, Who};
 use super::swarm::Settings;
 
 pub(crate) struct World {
     pub(crate) scene: Scene,
     pub(crate) processes: Vec<Process>,
     actors: Vec<Box<dyn Actor>>,
-    place: Place,
+    pub(crate) place: Place,
     pub(crate) coverage: Coverage,
 }
 
-/// How long a host rests after a store that was not there.
-const REST: u64 = 200 * MILLISECOND;
 /// How long everything may take to come to rest.
 const PATIENCE: u64 = 10 * DAY;
 
@@ -90,15 +87,6 @@ impl World {
             self.tick(process, 0);
             self.scene.after(HOUR, Event::SetClock { process, is_right: false });
         }
-    }
-
-    /// Clocks of processes agree within a second or so.
-    fn clock_error(&mut self) -> i64 {
-        if !self.scene.strikes(Fault::ClockSkew) {
-            return 0;
-        }
-        let error = self.scene.post.between(0, 2 * SECOND);
-        i64::try_from(error).unwrap_or_default().saturating_sub(1_000_000)
     }
 
     fn until(&mut self, before: u64) -> Result<(), StoreError> {
@@ -171,216 +159,12 @@ impl World {
         self.tick(process, delay);
     }
 
-    /// The process looks at this time, if not before.
-    pub(crate) fn tick(&mut self, process: usize, delay: u64) {
-        let at = self.scene.now.saturating_add(delay);
-        let Some(known) = self.processes.get_mut(process) else { return };
-        if known.is_up && known.tick_at.is_none_or(|planned| at < planned) {
-            known.tick_at = Some(at);
-            let life = known.life;
-            self.scene.at(at, Event::Tick(life));
-        }
-    }
-
-    fn ticked(&mut self, life: Life) -> Result<(), StoreError> {
-        let now = self.scene.now;
-        let is_alive = self.is_alive(life);
-        let Some(process) = self.processes.get_mut(life.process) else { return Ok(()) };
-        if !is_alive || process.tick_at != Some(now) {
-            return Ok(());
-        }
-        process.tick_at = None;
-        if process.running.is_some() {
-            return Ok(());
-        }
-        let moment = process.clock.now(now);
-        for output in process.engine.poll(moment.time, Input::TimePassed) {
-            if let Output::Turn(requests) = output {
-                let causes = causes(&requests, &self.scene.audit);
-                process.begin_turn(requests, moment, &self.scene.rules);
-                if let Some(running) = &mut process.running {
-                    running.causes = causes;
-                }
-                self.plan_trouble(life.process);
-                return self.go_on(life.process);
-            }
-        }
-        self.plan_tick(life.process);
-        Ok(())
-    }
-
-    /// Whether this turn stands still somewhere, and whether it goes on from there.
-    fn plan_trouble(&mut self, process: usize) {
-        let deaths = [
-            (Fault::CrashBeforeLoad, Point::BeforeLoad),
-            (Fault::CrashBeforeSave, Point::BeforeSave),
-            (Fault::CrashAfterSave, Point::AfterSave),
-        ];
-        let mut stops = Vec::new();
-        for (fault, point) in deaths {
-            // Only a turn that saves something gets that far, so it counts when it happens.
-            if stops.is_empty() && self.scene.would_strike(fault) {
-                stops.push(point);
-            }
-        }
-        let dies_at = stops.first().copied();
-        if self.scene.would_strike(Fault::StoreSlow) {
-            stops.push(Point::BeforeSave);
-        }
-        let Some(known) = self.processes.get_mut(process) else { return };
-        let mut side = known.side.borrow_mut();
-        if side.plant.is_some_and(Plant::is_hasty) {
-            stops.push(Point::BeforeSave);
-        }
-        side.stops = stops;
-        drop(side);
-        if let Some(running) = &mut known.running {
-            running.dies_at = dies_at;
-        }
-    }
-
-    /// The turn goes on as far as it goes.
-    fn go_on(&mut self, process: usize) -> Result<(), StoreError> {
-        let Some(known) = self.processes.get_mut(process) else { return Ok(()) };
-        let polled = known.poll_turn();
-        let life = known.life;
-        let dies_at = known.running.as_ref().and_then(|running| running.dies_at);
-        self.look_at_store(process);
-        match polled {
-            None => {}
-            Some(Polled::Stands(point)) if dies_at == Some(point) => {
-                self.scene.struck(match point {
-                    Point::BeforeLoad => Fault::CrashBeforeLoad,
-                    Point::BeforeSave => Fault::CrashBeforeSave,
-                    Point::AfterSave => Fault::CrashAfterSave,
-                });
-                self.crash(process);
-            }
-            Some(Polled::Stands(_)) => {
-                if self.scene.settings.strengths.contains_key(&Fault::StoreSlow) {
-                    self.scene.struck(Fault::StoreSlow);
-                }
-                let delay = self.scene.post.between(MILLISECOND, 3 * SECOND);
-                self.scene.after(delay, Event::Resume(life));
-            }
-            Some(Polled::Ended(requests, result)) => self.ended(process, requests, *result)?,
-        }
-        Ok(())
-    }
-
-    /// What the store of a process has done meanwhile, to the auditor first.
-    fn look_at_store(&mut self, process: usize) {
-        let Some(known) = self.processes.get_mut(process) else { return };
-        let saw = std::mem::take(&mut known.side.borrow_mut().saw);
-        let no_causes = Vec::new();
-        for seen in saw {
-            match seen {
-                Saw::Struck(fault) => self.scene.struck(fault),
-                Saw::Decided(commit) => self.anticipate(process, &commit),
-                Saw::Saved(commit) => {
-                    let Some(known) = self.processes.get(process) else { return };
-                    let causes = known.running.as_ref().map_or(&no_causes, |turn| &turn.causes);
-                    count(&mut self.coverage, &commit, causes);
-                    self.scene.audit.saw(&commit, &self.scene.channels);
-                    self.tell(process, &commit);
-                    for other in 0..self.processes.len() {
-                        self.plan_tick(other);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The trace of a commit: what became of which flow, what is to be done.
-    fn tell(&mut self, process: usize, commit: &bursar_core::commit::Commit) {
-        for write in &commit.flows {
-            let about = self.scene.audit.name(write.after.id);
-            let before = write.before.as_ref().map_or("new", |flow| flow.state.status());
-            let (after, version) = (write.after.state.status(), write.after.version);
-            self.scene.say(&about, format!("p{process} saves {before} -> {after} v{version}"));
-        }
-        for effect in &commit.effects {
-            let about = self.scene.audit.name(effect.flow);
-            let (call, number) = (super::effects::word(&effect.call), effect.attempt);
-            self.scene.say(&about, format!("p{process} plans {call}, attempt {number}"));
-        }
-        let (postings, audit) = (commit.transactions.len(), commit.audit.len());
-        if postings > 0 || audit > 0 {
-            self.scene.say("", format!("p{process} saves {postings} postings, {audit} deeds"));
-        }
-    }
-
-    fn ended(
+    pub(crate) fn answer(
         &mut self,
         process: usize,
-        requests: Vec<Request>,
-        result: Result<bursar_core::commit::Commit, StoreError>,
-    ) -> Result<(), StoreError> {
-        let input = match result {
-            Ok(commit) => Input::Saved(Box::new(commit)),
-            Err(StoreError::Conflict) => Input::Failed(Failed { requests, cause: Cause::Conflict }),
-            Err(StoreError::Corrupt(reason)) => return Err(StoreError::Corrupt(reason)),
-            Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
-                let Some(known) = self.processes.get(process) else { return Ok(()) };
-                let ends = Event::TurnEnds(known.life, Box::new(Input::NotSaved(error)));
-                self.scene.after(REST, ends);
-                return Ok(());
-            }
-        };
-        self.end_turn(process, input);
-        Ok(())
-    }
-
-    /// Answers first, then what is to be done.
-    fn end_turn(&mut self, process: usize, input: Input) {
-        let Some(known) = self.processes.get_mut(process) else { return };
-        let Some(running) = known.running.take() else { return };
-        let has_saved = matches!(&input, Input::Saved(commit) if commit.time.is_some());
-        known.stride =
-            if has_saved { STRIDE_MIN } else { known.stride.saturating_mul(2).min(STRIDE_MAX) };
-        let outputs = known.engine.enqueue(input);
-        let mut effects = Vec::new();
-        for output in outputs {
-            match output {
-                Output::Answer(ticket, answer) => self.answer(process, ticket, answer),
-                Output::Do(effect) => effects.push(effect),
-                Output::Turn(_) => {}
-            }
-        }
-        if !effects.is_empty() && self.scene.strikes(Fault::CrashAfterAnswers) {
-            self.crash(process);
-            return;
-        }
-        let is_sent = running.is_anticipated
-            && self.scene.settings.options.plant == Some(Plant::HostSendsBeforeSave);
-        for effect in effects {
-            let deadline = running.moment.real_of(effect.lease_until);
-            if !is_sent {
-                self.start_effect(process, effect, deadline);
-            }
-        }
-        self.plan_tick(process);
-    }
-
-    /// When this process must look again: at once, or when something is due.
-    fn plan_tick(&mut self, process: usize) {
-        let now = self.scene.now;
-        let Some(known) = self.processes.get_mut(process) else { return };
-        if !known.is_up || known.running.is_some() {
-            return;
-        }
-        if known.engine.is_eager() {
-            self.tick(process, MILLISECOND);
-            return;
-        }
-        let Some((due, _)) = self.scene.audit.due.first().copied() else { return };
-        let moment = known.clock.now(now);
-        let wait = moment.real_of(due).saturating_sub(now);
-        let delay = wait.max(known.stride).saturating_add(known.dice.below(50 * MILLISECOND));
-        self.tick(process, delay);
-    }
-
-    fn answer(&mut self, process: usize, ticket: Ticket, answer: Result<Answer, Unanswered>) {
+        ticket: Ticket,
+        answer: Result<Answer, Unanswered>,
+    ) {
         let Some(known) = self.processes.get_mut(process) else { return };
         let Some(id) = known.waiting.remove(&ticket) else { return };
         self.answered(id, answer);
@@ -413,73 +197,6 @@ impl World {
                     known.answered(tag, &answer, &mut self.scene);
                 }
             }
-        }
-    }
-
-    /// The process dies here.
-    pub(crate) fn crash(&mut self, process: usize) {
-        let Some(known) = self.processes.get_mut(process) else { return };
-        let (unanswered, effects) = known.die();
-        for in_flight in effects.iter().filter(|in_flight| !in_flight.is_sent) {
-            self.arm(&in_flight.effect, false);
-        }
-        self.scene.say("", format!("p{process} dies"));
-        for ask in unanswered {
-            self.scene.ask_again(ask);
-        }
-        let others = self.processes.iter().filter(|other| other.is_up).count();
-        if others > 0 && self.scene.strikes(Fault::ProcessLost) {
-            return;
-        }
-        let delay = self.scene.post.between(50 * MILLISECOND, 2 * MINUTE);
-        self.scene.after(delay, Event::Restart { process });
-    }
-
-    fn restart(&mut self, process: usize) -> Result<(), StoreError> {
-        let mut books = self.place.open(self.scene.settings.options.plant)?;
-        self.look_again(&mut books)?;
-        let clock = Clock::new(self.scene.now, self.clock_error());
-        self.scene.say("", format!("p{process} starts"));
-        let Some(known) = self.processes.get_mut(process) else { return Ok(()) };
-        let store = Faulty::new(books, Rc::clone(&known.side));
-        known.start(store, clock, &self.scene);
-        let remembered = std::mem::take(&mut known.remembered);
-        for effect in remembered {
-            let deadline = self.scene.now.saturating_add(MINUTE);
-            self.start_effect(process, effect, deadline);
-        }
-        self.tick(process, MILLISECOND);
-        Ok(())
-    }
-
-    fn look_again(&mut self, books: &mut Books) -> Result<(), StoreError> {
-        let audit = &mut self.scene.audit;
-        match books {
-            Books::Shared(held, _) => at_once(audit.look_again(&mut held.borrow_mut().memory)),
-            Books::File(sqlite) => at_once(audit.look_again(&mut **sqlite)),
-        }
-    }
-
-    /// Somebody sets a wall clock, and sets it right again before the engine has followed it far.
-    fn set_clock(&mut self, process: usize, is_right: bool) {
-        let now = self.scene.now;
-        if is_right {
-            if let Some(known) = self.processes.get_mut(process) {
-                known.clock.set(now, 0);
-            }
-            return;
-        }
-        if !self.scene.is_calm {
-            self.scene.after(HOUR, Event::SetClock { process, is_right: false });
-        }
-        if self.scene.strikes(Fault::ClockJump) {
-            let by = self.scene.post.between(0, 4 * HOUR);
-            let by = i64::try_from(by).unwrap_or_default().saturating_sub(7_200_000_000);
-            if let Some(known) = self.processes.get_mut(process) {
-                known.clock.set(now, by);
-            }
-            let delay = self.scene.post.between(SECOND, 20 * SECOND);
-            self.scene.after(delay, Event::SetClock { process, is_right: true });
         }
     }
 
