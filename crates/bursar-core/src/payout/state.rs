@@ -355,8 +355,10 @@ impl Payout {
 
     /// The attempt that anybody said was paid, or else the latest.
     pub(super) fn paid_attempt(&self) -> u32 {
-        let paid = self.attempts.iter().find(|attempt| attempt.was_paid());
-        paid.or(self.latest()).map_or(0, |attempt| attempt.number)
+        let paid = || self.attempts.iter().filter(|attempt| attempt.was_paid());
+        // Of two that were paid, one that came back has cost nothing.
+        let kept = paid().find(|attempt| attempt.knowledge() != Knowledge::Returned);
+        kept.or(paid().next()).or(self.latest()).map_or(0, |attempt| attempt.number)
     }
 
     /// Whether the attempt that was settled is also said not to have been paid.

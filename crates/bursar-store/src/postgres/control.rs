@@ -1,4 +1,4 @@
-//! The switches that people throw. Their version stands in the head, which whoever saves takes last: a freeze and a turn
+//! The switches that people throw. Their version stands in the head, which whoever saves takes: a freeze and a turn
 //! that sends something cannot both be saved without one having seen the other.
 
 use bursar_core::commit::Commit;

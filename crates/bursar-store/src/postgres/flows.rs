@@ -173,7 +173,7 @@ fn flow(row: &Row) -> Result<Flow, StoreError> {
     })
 }
 
-/// What is known changes: this turn has it locked, so nobody is waited for.
+/// Flows that are known change: this turn has them locked, so nobody is waited for.
 pub(super) async fn change(
     session: &Session<'_, Transaction<'_>>,
     commit: &Commit,

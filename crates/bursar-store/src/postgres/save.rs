@@ -78,7 +78,7 @@ pub(super) async fn save(
     Ok(new_lines)
 }
 
-/// Made while the server is busy with what was sent before.
+/// Made while the server is busy with what was sent before, if anything was.
 async fn digest(commit: &Commit) -> RowsDigest {
     yield_now().await;
     commit.appended().digest()

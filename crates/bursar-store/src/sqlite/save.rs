@@ -29,8 +29,12 @@ pub(super) fn save(
         return write_all(connection, lines, (id, commit), || Texts::new(commit));
     }
     thread::scope(|scope| {
-        let texts = scope.spawn(|| Texts::new(commit));
-        let texts = || texts.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let beside = thread::Builder::new().spawn_scoped(scope, || Texts::new(commit));
+        let texts = || match beside {
+            Ok(texts) => texts.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // There is no thread to be had.
+            Err(_) => Texts::new(commit),
+        };
         write_all(connection, lines, (id, commit), texts)
     })
 }

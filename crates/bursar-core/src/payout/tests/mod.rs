@@ -240,6 +240,23 @@ fn after(mut payout: Payout, channel: &Channel, events: &[Event]) -> (Payout, Ve
     (payout, booked)
 }
 
+/// Two were paid and one came back: the money that left is that of the other one.
+#[test]
+fn what_came_back_is_not_what_was_paid() {
+    let wait = Wait::Until(at(100));
+    let mut stuck = payout(State::Stuck { reason: StuckReason::Conflict, wait }, 1);
+    let mut second = Attempt::new(2, "ref-2".to_owned());
+    (second.tries, second.sent_by) = (1, Some(at(0)));
+    stuck.attempts.push(second);
+    let (ruling, actor, evidence) = (Ruling::ConfirmPaid, "ops".to_owned(), "seen".to_owned());
+    let ruled =
+        Event::Decided(Decision { ruling, actor, evidence, needs_two: false, is_approver: true });
+    let said = [told(1, Verdict::Returned), told(2, Verdict::Paid), ruled];
+    let (payout, booked) = after(stuck, &channel(), &said);
+    assert_eq!((payout.state.status(), booked), ("SUCCESS", vec![Booking::Settle]));
+    assert_eq!((payout.settled, payout.reason()), (Some(2), Some("paid_twice")));
+}
+
 /// A person has seen the evidence and ruled; hearing the same again changes nothing, hearing something new does.
 #[test]
 fn a_ruling_stands_until_there_is_news() {

@@ -64,9 +64,11 @@ impl Audit {
             self.look_at_effect(effect);
         }
         for entry in &commit.audit {
-            if entry.action == "payout.propose" || entry.action.starts_with("payout.confirm") {
+            if entry.action == "payout.propose" || sends_or_books(&entry.action) {
                 let who = self.deciders.entry(entry.resource.clone()).or_default();
-                who.insert(entry.actor.clone());
+                // Two keys of one person are one person.
+                let person = entry.actor.rsplit_once('/').map_or(&*entry.actor, |(name, _)| name);
+                who.insert(person.to_owned());
             }
         }
         self.look_at_decisions(commit);
@@ -211,8 +213,7 @@ impl Audit {
     }
 
     fn look_at_decisions(&mut self, commit: &Commit) {
-        let decided =
-            commit.audit.iter().filter(|entry| entry.action.starts_with("payout.confirm"));
+        let decided = commit.audit.iter().filter(|entry| sends_or_books(&entry.action));
         let decided: Vec<&str> = decided.map(|entry| entry.resource.as_str()).collect();
         for resource in decided {
             let flow = commit.flows.iter().find(|write| write.after.name() == resource);
@@ -228,4 +229,9 @@ impl Audit {
             });
         }
     }
+}
+
+/// Whether a decision moves money, and so needs two people if it is much.
+fn sends_or_books(action: &str) -> bool {
+    matches!(action, "payout.confirm_paid" | "payout.confirm_not_paid" | "payout.new_attempt")
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::place::Place;
+use super::place::{Kind, Place};
 use super::summary::{self, Figure};
 use super::{batches, core, growth, ledger, payouts, recovery, sleeping};
 use crate::failure::Failure;
@@ -25,24 +25,36 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Self { place, thousandths, plots } = self;
+        if let Kind::Memory = place.store {
+            return Err(Failure::new(
+                "some benchmarks need a disk. Name a store on disk, or run those that do not alone",
+            ));
+        }
+        let place = |name: &str| place.within(name);
         let share = |count: u32, least: u32| {
             let part = u64::from(count).saturating_mul(thousandths.into()).div_ceil(1_000);
             u32::try_from(part).unwrap_or(count).max(least)
         };
         let mut figures: Vec<Figure> = core::Arguments { seconds: 1 }.run()?;
-        let ledger =
-            ledger::Arguments { place: place.clone(), batch: 1_000, count: share(200_000, 1_000) };
+        let ledger = ledger::Arguments {
+            place: place("ledger"),
+            batch: 1_000,
+            count: share(200_000, 1_000),
+        };
         figures.extend(ledger.run()?);
-        let payouts =
-            payouts::Arguments { place: place.clone(), batch: 1_000, count: share(100_000, 1_000) };
+        let payouts = payouts::Arguments {
+            place: place("payouts"),
+            batch: 1_000,
+            count: share(100_000, 1_000),
+        };
         figures.extend(payouts.run()?);
         let (count, folder) = (share(20_000, 100), plots.clone());
-        figures.extend(batches::Arguments { place: place.clone(), count, plots: folder }.run()?);
+        figures.extend(batches::Arguments { place: place("batches"), count, plots: folder }.run()?);
         let count = share(1_000_000, 1_000);
-        figures.extend(growth::Arguments { place: place.clone(), count, plots }.run()?);
-        figures.extend(sleeping::Arguments { place: place.clone(), count }.run()?);
+        figures.extend(growth::Arguments { place: place("growth"), count, plots }.run()?);
+        figures.extend(sleeping::Arguments { place: place("sleeping"), count }.run()?);
         let count = share(100_000, 100);
-        figures.extend(recovery::Arguments { place, count }.run()?);
+        figures.extend(recovery::Arguments { place: place("recovery"), count }.run()?);
         terminal::say("")?;
         summary::say(&figures)
     }

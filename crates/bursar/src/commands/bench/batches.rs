@@ -8,7 +8,9 @@ use bursar_core::rules::Rules;
 use bursar_store::baseline::{Baseline, MemoryBaseline};
 use clap::Args;
 
-use super::payouts::{Driver, Merchants, Payouts, in_flight_max, open, rules, runtime};
+use super::payouts::{
+    Driver, LAG, Merchants, Payouts, in_flight_max, open, rules, runtime, verify,
+};
 use super::place::{self, Directory, Kind, Place};
 use super::plot::{Plot, Series};
 use super::summary::Figure;
@@ -19,7 +21,7 @@ use crate::terminal;
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(super) place: Place,
-    /// How many payouts there are of each size, at most
+    /// How many payouts there are of each size, if that makes 20 to 200 turns
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(super) count: u32,
     /// Where to write the plots
@@ -29,7 +31,8 @@ pub(crate) struct Arguments {
 
 const SIZES: [u32; 7] = [1, 10, 50, 200, 500, 1_000, 4_000];
 /// Enough to see how long turns take.
-const TURNS: u32 = 200;
+const TURNS_MIN: u32 = 20;
+const TURNS_MAX: u32 = 200;
 
 /// What turns of one size took.
 struct Turns {
@@ -130,11 +133,16 @@ impl Arguments {
 
 async fn all<B: Baseline>(books: &mut B, rules: &Rules, count: u32) -> Result<Vec<Turns>, Failure> {
     open(books.books(), rules, Merchants::Uniform).await?;
-    let mut found = Vec::new();
+    let (mut found, mut made) = (Vec::new(), 0_u32);
     for (size, number) in SIZES.into_iter().zip(1_u64..) {
         let mut driver = Driver::new(rules, size, Seed::from(number));
         let mut payouts = Payouts::new(Merchants::Uniform, number);
-        let turns = count.div_ceil(size).clamp(1, TURNS);
+        // Until as many come back as are made.
+        for _ in 0..=LAG {
+            let time = &mut Duration::default();
+            driver.ask(books.books(), rules, payouts.next(size), time).await?;
+        }
+        let turns = count.div_ceil(size).clamp(TURNS_MIN, TURNS_MAX);
         let mut times = Vec::new();
         for _ in 0..turns {
             let mut time = Duration::default();
@@ -142,7 +150,9 @@ async fn all<B: Baseline>(books: &mut B, rules: &Rules, count: u32) -> Result<Ve
             times.push(time);
         }
         driver.finish(books.books(), rules, &mut Duration::default()).await?;
+        made = made.saturating_add(size.saturating_mul(turns.saturating_add(LAG + 1)));
         found.push(Turns { size, done: size.saturating_mul(turns), times });
     }
+    verify(books, rules, made, Merchants::Uniform).await?;
     Ok(found)
 }

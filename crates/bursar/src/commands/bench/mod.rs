@@ -1,4 +1,4 @@
-//! `bursar bench`: every figure is measured beside a raw limit and a naive variant in the same run.
+//! `bursar bench`: every figure is measured beside what it is held against, in the same run.
 
 mod all;
 mod batches;

@@ -40,6 +40,12 @@ impl Kind {
 }
 
 impl Place {
+    /// The same with files in a folder of their own.
+    pub(super) fn within(&self, name: &str) -> Self {
+        let data = self.data.as_ref().map(|data| data.join(name));
+        Self { data, ..self.clone() }
+    }
+
     pub(super) fn url(&self) -> &str {
         self.database_url.as_deref().unwrap_or_default()
     }

@@ -21,7 +21,7 @@ use crate::commands::bench::measure::failed;
 use crate::failure::Failure;
 
 /// Batches that are in flight at the channel.
-const LAG: u32 = 10;
+pub(in crate::commands::bench) const LAG: u32 = 10;
 
 /// Commits, each with its name.
 pub(super) type Commits = Vec<(CommitId, Commit)>;

@@ -13,7 +13,7 @@ use bursar_store::baseline::{MemoryBaseline, PostgresBaseline};
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
 
-pub(super) use self::driver::{Driver, in_flight_max, open};
+pub(super) use self::driver::{Driver, LAG, in_flight_max, open};
 pub(super) use self::race::verify;
 use self::race::{Figures, Lanes};
 pub(super) use self::requests::{Merchants, Payouts, registrations_and_openings, rules};
@@ -87,7 +87,6 @@ fn through_http(
     }
 }
 
-/// One thread: what is measured is not helped by others.
 pub(super) fn runtime() -> Result<Runtime, Failure> {
     Ok(Builder::new_current_thread().enable_all().build()?)
 }
