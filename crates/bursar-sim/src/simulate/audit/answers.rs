@@ -6,6 +6,7 @@ use bursar_core::idempotency::{FlowReply, Key};
 use bursar_core::ids::{FlowId, PayInId, PayoutId};
 use bursar_core::ledger::Posted;
 use bursar_core::money::Currency;
+use bursar_core::payin::Said;
 use bursar_core::request::{Answer, Body, Reply};
 
 use super::super::invariant::Invariant;
@@ -97,6 +98,9 @@ impl Audit {
             format!("fee and VAT are {said:?}, should be {} and {}", order.fee, order.vat)
         });
         self.orders.insert(id, order);
+        if matches!(body, Body::TakePayIn(payin) if payin.said == Said::Completed) {
+            self.completed.insert(id);
+        }
     }
 
     /// What a posting by hand does to its merchant, once for each reference.

@@ -123,7 +123,7 @@ impl Audit {
                 if is_returned {
                     add(&order.purse, order.amount);
                 }
-            } else if matches!(flow.state.status(), "COLLECTED" | "CONTRADICTED") {
+            } else if self.completed.contains(&flow.id) {
                 add(&order.purse, order.amount.saturating_sub(charges));
             }
         }

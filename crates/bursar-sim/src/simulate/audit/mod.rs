@@ -44,6 +44,8 @@ pub(crate) struct Audit {
     replies: BTreeMap<(String, String), answers::Given>,
     /// What payouts and pay-ins should cost, by what was asked for.
     pub(crate) orders: BTreeMap<FlowId, money::Order>,
+    /// Pay-ins that their provider has said to be complete, and was heard.
+    completed: BTreeSet<FlowId>,
     /// What postings by hand have done to merchants, by their references.
     by_hand: BTreeMap<(String, String), (Purse, i128)>,
     /// Who decided about a payout.
