@@ -36,7 +36,7 @@ invariants! {
     FrozenIsNotSent, "frozen-is-not-sent", "nothing is planned to be sent after the commit of a freeze";
     ListedTransition, "listed-transition", "a flow goes only where the diagram has an arrow";
     DecidedOnLatest, "decided-on-latest", "a commit changes a flow as it was saved last";
-    EventsWithoutGap, "events-without-gap", "the events of a resource are numbered without a gap";
+    EventsWithoutGap, "events-without-gap", "every change of a status is told, and what is told about a resource is numbered without a gap";
     Balanced, "balanced", "debits equal credits in every currency, and balances follow from postings";
     NotBelowZero, "not-below-zero", "no merchant pays out what it does not have";
     AnswerIsSaved, "answer-is-saved", "what was answered is in the books";

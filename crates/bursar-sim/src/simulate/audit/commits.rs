@@ -117,6 +117,10 @@ impl Audit {
                 format!("{from} became {next}")
             });
         }
+        let now = write.after.state.status();
+        self.check(Invariant::EventsWithoutGap, &about, status.as_deref() == Some(now), || {
+            format!("it became {now}, and nobody was told")
+        });
     }
 
     fn look_at_payout(&mut self, write: &FlowWrite, channels: &Channels) {
