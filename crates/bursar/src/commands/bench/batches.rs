@@ -21,7 +21,7 @@ use crate::terminal;
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(super) place: Place,
-    /// How many payouts there are of each size, if that makes 20 to 200 turns
+    /// How many payouts there are of each size, if that makes 20 to 200 turns; larger sizes are left out
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(super) count: u32,
     /// Where to write the plots
@@ -134,7 +134,7 @@ impl Arguments {
 async fn all<B: Baseline>(books: &mut B, rules: &Rules, count: u32) -> Result<Vec<Turns>, Failure> {
     open(books.books(), rules, Merchants::Uniform).await?;
     let (mut found, mut made) = (Vec::new(), 0_u32);
-    for (size, number) in SIZES.into_iter().zip(1_u64..) {
+    for (size, number) in SIZES.into_iter().filter(|size| *size <= count).zip(1_u64..) {
         let mut driver = Driver::new(rules, size, Seed::from(number));
         let mut payouts = Payouts::new(Merchants::Uniform, number);
         // Until as many come back as are made.
