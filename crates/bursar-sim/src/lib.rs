@@ -2,4 +2,5 @@
 //! engine and stores. Both keep books of their own and say what must never happen.
 
 pub mod simulate;
+mod truth;
 pub mod verify;

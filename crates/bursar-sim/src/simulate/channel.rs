@@ -14,35 +14,7 @@ use bursar_core::rules::Rules;
 use super::dice::Dice;
 use super::fault::Fault;
 use super::scene::{Ask, Event, HOUR, MILLISECOND, MINUTE, SECOND, Scene, Who, micros};
-
-/// What a channel has really done with a reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Truth {
-    /// Nothing that it has kept.
-    Nothing,
-    Pending,
-    Paid,
-    Failed {
-        is_retryable: bool,
-    },
-    Returned,
-}
-
-impl Truth {
-    pub(crate) const fn is_paid(self) -> bool {
-        matches!(self, Self::Paid | Self::Returned)
-    }
-
-    const fn verdict(self) -> Option<Verdict> {
-        match self {
-            Self::Nothing => None,
-            Self::Pending => Some(Verdict::Accepted),
-            Self::Paid => Some(Verdict::Paid),
-            Self::Failed { is_retryable } => Some(Verdict::NotPaid { is_retryable }),
-            Self::Returned => Some(Verdict::Returned),
-        }
-    }
-}
+use crate::truth::Truth;
 
 /// One reference in a channel's books.
 #[derive(Debug)]

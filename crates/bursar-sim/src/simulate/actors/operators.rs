@@ -10,9 +10,9 @@ use bursar_core::ids::PayoutId;
 use bursar_core::payout::{Resolution, Ruling};
 use bursar_core::request::{Answer, Body};
 
-use crate::simulate::channel::Truth;
 use crate::simulate::dice::Dice;
 use crate::simulate::scene::{Actor, Event, HOUR, LOOK_AROUND, MINUTE, Scene};
+use crate::truth::Truth;
 
 #[derive(Debug)]
 pub(crate) struct Operators {

@@ -8,9 +8,10 @@ use bursar_core::ledger::HoldState;
 use bursar_core::rulebook::Rulebook;
 use bursar_store::{Query, StoreError, Walk as _};
 
-use super::super::channel::{Channels, Truth};
+use super::super::channel::Channels;
 use super::super::invariant::Invariant;
 use super::{Audit, Purse};
+use crate::truth::Truth;
 
 impl Audit {
     /// The books say what was saved, after whatever happened to whoever wrote them.

@@ -6,7 +6,8 @@ use bursar_core::payout::{Booking, Case, Effect};
 use super::Around;
 use super::done::Done;
 use super::small::{Small, Stage};
-use super::world::{Happening, Shot, Truth, Try, World};
+use super::world::{Happening, Shot, Try, World};
+use crate::truth::Truth;
 use crate::verify::explore::Broken;
 use crate::verify::rule::Rule;
 
@@ -230,16 +231,7 @@ fn submit(around: &Around, world: &mut World, done: &Done, planned: Try) -> Resu
     let is_idempotent = around.profile.submit_is_idempotent;
     for other in World::tries().into_iter().filter(|other| *other != planned) {
         let truth = world.truths.get(other.attempt);
-        let may_arrive = match world.shot(other) {
-            Shot::Unsent => true,
-            Shot::InTransit => !(is_idempotent && truth != Truth::Nothing),
-            Shot::None
-            | Shot::NotSent
-            | Shot::Lost
-            | Shot::Refused { .. }
-            | Shot::Arrived
-            | Shot::Over => false,
-        };
+        let may_arrive = world.may_arrive(other, &around.profile);
         let is_same = other.attempt == planned.attempt;
         let was_taken = truth != Truth::Nothing && !truth.has_failed();
         if is_same && !is_idempotent && (may_arrive || truth != Truth::Nothing) {

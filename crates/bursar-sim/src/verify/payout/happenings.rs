@@ -6,7 +6,8 @@ use bursar_core::payout::Ruling;
 
 use super::profile::{People, Profile};
 use super::small::Stage;
-use super::world::{Answer, Happening, Outcome, Shot, Truth, Try, When, World};
+use super::world::{Answer, Happening, Outcome, Shot, Try, When, World};
+use crate::truth::Truth;
 
 impl World {
     /// Everything that may happen next.

@@ -6,7 +6,8 @@ use bursar_core::payout::{Booking, Effect, Ruling};
 use super::Around;
 use super::done::Done;
 use super::small::{Small, Stage, actor};
-use super::world::{Answer, Happening, Outcome, Truth, Try, When, World};
+use super::world::{Answer, Happening, Outcome, Try, When, World};
+use crate::truth::Truth;
 
 /// What happens, and what is done about it.
 pub(super) fn tell(around: &Around, world: &World, happening: Happening) -> String {

@@ -5,29 +5,7 @@ use bursar_core::payout::Ruling;
 
 use super::profile::Profile;
 use super::small::{Pair, Small, Tried};
-
-/// What the channel has really done with a reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::verify) enum Truth {
-    Nothing,
-    Pending,
-    Paid,
-    /// For now, or for good.
-    Failed {
-        is_retryable: bool,
-    },
-    Returned,
-}
-
-impl Truth {
-    pub(super) const fn is_paid(self) -> bool {
-        matches!(self, Self::Paid | Self::Returned)
-    }
-
-    pub(super) const fn has_failed(self) -> bool {
-        matches!(self, Self::Failed { .. })
-    }
-}
+use crate::truth::Truth;
 
 /// What has become of one try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -192,9 +170,15 @@ impl World {
     }
 
     pub(super) fn may_still_be_paid(&self, profile: &Profile) -> bool {
-        let may_arrive = |r#try: Try| match self.shot(r#try) {
+        self.truths.iter().any(|truth| truth == Truth::Pending)
+            || Self::tries().into_iter().any(|r#try| self.may_arrive(r#try, profile))
+    }
+
+    /// Whether the channel may still get this try and take it.
+    pub(super) fn may_arrive(&self, r#try: Try, profile: &Profile) -> bool {
+        match self.shot(r#try) {
             Shot::Unsent => true,
-            // A channel that pays a reference once does not take a second copy of what has failed.
+            // A channel that pays a reference once does not take a second copy of what it has.
             Shot::InTransit => {
                 !profile.submit_is_idempotent || self.truths.get(r#try.attempt) == Truth::Nothing
             }
@@ -204,9 +188,7 @@ impl World {
             | Shot::Refused { .. }
             | Shot::Arrived
             | Shot::Over => false,
-        };
-        self.truths.iter().any(|truth| truth == Truth::Pending)
-            || Self::tries().into_iter().any(may_arrive)
+        }
     }
 
     /// What can make no difference any more is forgotten, so that fewer worlds are different.

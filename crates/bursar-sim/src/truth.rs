@@ -1,0 +1,37 @@
+//! What a channel has really done with a reference, whatever it says.
+
+use bursar_core::attempt::Verdict;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Truth {
+    /// Nothing that it has kept.
+    Nothing,
+    Pending,
+    Paid,
+    /// For now, or for good.
+    Failed {
+        is_retryable: bool,
+    },
+    Returned,
+}
+
+impl Truth {
+    pub(crate) const fn is_paid(self) -> bool {
+        matches!(self, Self::Paid | Self::Returned)
+    }
+
+    pub(crate) const fn has_failed(self) -> bool {
+        matches!(self, Self::Failed { .. })
+    }
+
+    /// What it would say if it told the truth.
+    pub(crate) const fn verdict(self) -> Option<Verdict> {
+        match self {
+            Self::Nothing => None,
+            Self::Pending => Some(Verdict::Accepted),
+            Self::Paid => Some(Verdict::Paid),
+            Self::Failed { is_retryable } => Some(Verdict::NotPaid { is_retryable }),
+            Self::Returned => Some(Verdict::Returned),
+        }
+    }
+}
