@@ -12,7 +12,7 @@ use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
 use bursar_core::registry::{Kind, Record, RecordKey};
-use bursar_core::verify::End;
+use bursar_core::verify::{End, Filed};
 
 use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live};
 use crate::{Postgres, PostgresTurn, Query, Sqlite, SqliteTurn, Store, StoreError, Turn};
@@ -133,6 +133,7 @@ impl Query for AnyStore {
         history(after: u64, limit: u32) -> Vec<SavedCommit>;
         transactions_of(addresses: &[Name], after: Cursor, limit: u32) -> Vec<(Cursor, Transaction)>;
         end() -> End;
+        filed() -> Option<Filed>;
         read_at_one_moment() -> ();
     }
 }

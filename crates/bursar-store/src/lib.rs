@@ -8,6 +8,7 @@ pub mod baseline;
 mod browse;
 mod chart_lines;
 mod error;
+mod filing;
 mod memory;
 mod postgres;
 mod sqlite;
@@ -25,7 +26,7 @@ use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
-use bursar_core::verify::End;
+use bursar_core::verify::{End, Filed};
 
 pub use any::{AnyStore, AnyTurn, Location};
 pub use browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live};
@@ -102,6 +103,9 @@ pub trait Query {
 
     /// The end of the chain, and how many rows there are in all.
     fn end(&mut self) -> impl Future<Output = Result<End, StoreError>>;
+
+    /// How far transactions are filed under their accounts. None if nothing needs to be.
+    fn filed(&mut self) -> impl Future<Output = Result<Option<Filed>, StoreError>>;
 
     /// From here on, all reads see the books as they are now. Without it, a report could mix two moments.
     fn read_at_one_moment(&mut self) -> impl Future<Output = Result<(), StoreError>>;

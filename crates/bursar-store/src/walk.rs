@@ -76,6 +76,7 @@ pub trait Walk: Query {
         async move {
             let accounts = self.accounts().await?;
             let mut verifier = Verifier::new(rulebook, &accounts);
+            verifier.expect(self.filed().await?.unwrap_or_default());
             let add = |commit: &SavedCommit| {
                 verifier.add(commit);
                 Ok::<(), StoreError>(())

@@ -90,6 +90,18 @@ pub fn legs<'a, 'c>(
     Ok(legs)
 }
 
+/// The accounts that postings touch, each once, in order. The world is nobody's account.
+pub fn touched(postings: &[Posting]) -> Vec<&Name> {
+    let mut touched: Vec<&Name> = postings
+        .iter()
+        .flat_map(|posting| [&posting.source, &posting.destination])
+        .filter(|address| &***address != WORLD)
+        .collect();
+    touched.sort_unstable();
+    touched.dedup();
+    touched
+}
+
 /// Per currency, debits equal credits. `@world` alone would hide any mistake: this is what makes it double entry.
 fn balance(legs: &[Leg<'_>]) -> Result<(), JournalError> {
     let mut sums: BTreeMap<Currency, (i128, i128)> = BTreeMap::new();

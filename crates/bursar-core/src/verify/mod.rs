@@ -52,6 +52,14 @@ pub struct End {
     pub audit: u64,
 }
 
+/// How far transactions are filed under the accounts that they touch, and how many entries that makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Filed {
+    /// The last commit that is.
+    pub until: u64,
+    pub entries: u64,
+}
+
 /// More would not help anybody to find the first cause.
 const DIFFERENCES_MAX: usize = 100;
 
@@ -73,6 +81,9 @@ pub struct Verifier<'r> {
     told: BTreeMap<String, Told>,
     /// What the flows say that they wait for.
     waiting: BTreeSet<(Due, FlowId)>,
+    filed: Filed,
+    /// Entries that there must be.
+    entries: u64,
     report: Report,
 }
 
@@ -94,8 +105,15 @@ impl<'r> Verifier<'r> {
             transaction_ids: BTreeSet::new(),
             told: BTreeMap::new(),
             waiting: BTreeSet::new(),
+            filed: Filed::default(),
+            entries: 0,
             report: Report::default(),
         }
+    }
+
+    /// Says how much is filed, before the first commit: statements are read by it.
+    pub const fn expect(&mut self, filed: Filed) {
+        self.filed = filed;
     }
 
     /// The next commit, in order.
@@ -143,6 +161,10 @@ impl<'r> Verifier<'r> {
             journal::legs(&transaction.postings, |address| metadata.get(address).map(|gl| &**gl));
         if let Err(error) = legs {
             self.differ(format!("{place} is not double entry: {error}"));
+        }
+        if seq <= self.filed.until {
+            let touched = u64::try_from(journal::touched(&transaction.postings).len());
+            self.entries = self.entries.saturating_add(touched.unwrap_or(u64::MAX));
         }
         for posting in &transaction.postings {
             self.report.postings = self.report.postings.saturating_add(1);
@@ -246,6 +268,14 @@ impl<'r> Verifier<'r> {
         {
             self.differ(format!(
                 "there are {rows} {what}, but commits have {chained}: rows stand outside the chain"
+            ));
+        }
+        if self.filed.entries != self.entries {
+            let Filed { until, entries } = self.filed;
+            let expected = self.entries;
+            self.differ(format!(
+                "transactions up to commit {until} have {entries} entries under their accounts instead of {expected}: \
+                 statements are not complete"
             ));
         }
         let head = (end.seq, end.hash);

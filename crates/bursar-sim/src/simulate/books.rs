@@ -16,6 +16,9 @@ use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
 use bursar_store::{Memory, Sqlite, SqliteTurn, Store, StoreError, Turn};
 
+/// Worlds are short: with the usual number, nothing would be filed under its account before they end.
+const FILED_AT_ONCE: usize = 8;
+
 /// A future that never waits, at its end.
 pub(crate) fn at_once<T>(
     future: impl Future<Output = Result<T, StoreError>>,
@@ -74,7 +77,10 @@ impl Place {
         let forgets = plant == Some(Plant::StoreForgetsVersions);
         match self {
             Self::Memory(held) => Ok(Books::Shared(Rc::clone(held), forgets)),
-            Self::Directory(scratch) => Ok(Books::File(Box::new(Sqlite::open(&scratch.0)?))),
+            Self::Directory(scratch) => {
+                let books = Sqlite::open(&scratch.0)?.filing_every(FILED_AT_ONCE);
+                Ok(Books::File(Box::new(books)))
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use std::future::Future;
 use bursar_core::commit::{FlowWrite, HoldWrite, SavedCommit};
 use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::CommitId;
-use bursar_core::journal::{Posting, WORLD};
+use bursar_core::journal::{Posting, WORLD, touched};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 
@@ -44,7 +44,7 @@ pub trait Baseline {
     /// The books as the engine uses them, and as they are read when the run is over.
     fn books(&mut self) -> &mut Self::Books;
 
-    /// Raw: the transactions, postings and events of a commit, the accounts as it leaves them, holds, flows and keys that
+    /// Raw: the transactions, postings, entries and events of a commit, the accounts as it leaves them, holds, flows and keys that
     /// are new, the commit and the head, in one transaction.
     fn write(&mut self, rows: &Rows<'_>) -> impl Future<Output = Result<(), StoreError>>;
 
@@ -62,6 +62,19 @@ pub trait Baseline {
 
     /// Bytes that the tables and indexes take. None if nothing is stored.
     fn stored_bytes(&mut self) -> impl Future<Output = Result<Option<u64>, StoreError>>;
+}
+
+/// What a commit adds to the entries, in their order: account, commit, place in it.
+fn entries(commit: &SavedCommit) -> Vec<(&Name, i64, i64)> {
+    let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
+    let numbered = commit.transactions.iter().zip(0..);
+    let mut entries: Vec<(&Name, i64, i64)> = numbered
+        .flat_map(|(transaction, n)| {
+            touched(&transaction.postings).into_iter().map(move |account| (account, seq, n))
+        })
+        .collect();
+    entries.sort_unstable();
+    entries
 }
 
 /// The accounts that a posting changes, and by how much. The world has no balance.

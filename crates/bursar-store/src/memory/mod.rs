@@ -15,7 +15,7 @@ use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::{KnownReference, ReadSet};
 use bursar_core::registry::{Record, RecordKey};
-use bursar_core::verify::End;
+use bursar_core::verify::{End, Filed};
 
 use crate::{Query, Store, StoreError, Turn};
 
@@ -303,6 +303,10 @@ impl Query for Memory {
             audit: count(self.commits.iter().map(|commit| commit.audit.len()).sum()),
             ..self.head()
         })
+    }
+
+    async fn filed(&mut self) -> Result<Option<Filed>, StoreError> {
+        Ok(None)
     }
 
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {

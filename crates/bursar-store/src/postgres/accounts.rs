@@ -116,11 +116,14 @@ pub(crate) async fn chart_line(
     }
     let pattern = account.pattern.as_ref().map(ToString::to_string).unwrap_or_default();
     let code = account.code.to_string();
-    let sql = "INSERT INTO chart_lines (gl, name, class, address, liquidity, view)
-               VALUES ($1::text::bigint, $2, $3, $4, $5, $6)
-               ON CONFLICT (gl, name, class, address, liquidity, view) DO UPDATE SET gl = excluded.gl RETURNING line";
     let values: [&(dyn ToSql + Sync); 6] =
         [&code, &account.name, &account.class.name(), &pattern, &account.liquidity, &account.view];
+    // A line that is there stays as it is: whoever holds the head may need it for an account.
+    let sql = "INSERT INTO chart_lines (gl, name, class, address, liquidity, view)
+               VALUES ($1::text::bigint, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
+    session.query(sql, &values).await?;
+    let sql = "SELECT line FROM chart_lines WHERE gl = $1::text::bigint AND name = $2 AND class = $3 AND address = $4
+                   AND liquidity = $5 AND view = $6";
     let rows = session.query(sql, &values).await?;
     let row = rows.first().ok_or_else(|| damaged("a chart line has no number"))?;
     let number = get(row, 0)?;

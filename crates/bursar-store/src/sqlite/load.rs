@@ -70,10 +70,9 @@ fn transaction(
     connection: &Connection,
     id: TransactionId,
 ) -> Result<Option<Transaction>, StoreError> {
-    let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time
-               FROM transactions t JOIN commits c ON c.id = t.commit_id WHERE t.id = ?1";
+    let sql = format!("{HEADERS} WHERE t.id = ?1");
     let uuid = id.uuid();
-    let mut statement = prepare(connection, sql)?;
+    let mut statement = prepare(connection, &sql)?;
     let found = first(&mut statement, params![uuid.as_bytes().as_slice()], header)?;
     let Some(mut transaction) = found else { return Ok(None) };
     transaction.postings = postings(connection, id)?;
@@ -97,7 +96,12 @@ pub(super) fn postings(
     Ok(postings)
 }
 
-/// A transaction without its postings, from `id … reverts, time`.
+/// The columns that `header` reads.
+pub(super) const HEADERS: &str =
+    "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time
+     FROM transactions t JOIN commits c ON c.id = t.commit_id";
+
+/// A transaction without its postings.
 pub(super) fn header(row: &Row<'_>) -> Result<Transaction, StoreError> {
     let reverts: Option<[u8; 16]> = get(row, 6)?;
     Ok(Transaction {

@@ -3,6 +3,7 @@
 mod browse;
 mod control;
 pub(crate) mod feed;
+mod filing;
 pub(crate) mod flows;
 mod load;
 mod query;
@@ -22,6 +23,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
 
 use crate::chart_lines::ChartLines;
+use crate::filing::Filing;
 use crate::{Store, StoreError, Turn};
 
 mod embedded {
@@ -38,6 +40,7 @@ const LOCK: &str = "bursar.lock";
 pub struct Sqlite {
     pub(crate) connection: Connection,
     pub(crate) lines: ChartLines,
+    filing: Filing,
     /// Released when the store is dropped, or when the process dies. Whoever only reads has none.
     lock: Option<File>,
 }
@@ -46,6 +49,7 @@ pub struct Sqlite {
 pub struct SqliteTurn<'s> {
     transaction: Transaction<'s>,
     lines: &'s mut ChartLines,
+    filing: &'s mut Filing,
 }
 
 impl Sqlite {
@@ -80,7 +84,7 @@ impl Sqlite {
             .run(&mut connection)
             .map_err(|error| StoreError::from_migration(&error))?;
         let lines = row::chart_lines(&connection)?;
-        Ok(Self { connection, lines, lock: Some(lock) })
+        Ok(Self { connection, lines, filing: Filing::default(), lock: Some(lock) })
     }
 
     /// Reads the books beside the process that writes them, which has brought their schema up to date.
@@ -90,7 +94,13 @@ impl Sqlite {
         let connection = opened.map_err(|error| classify(&error))?;
         connection.set_prepared_statement_cache_capacity(64);
         let lines = row::chart_lines(&connection)?;
-        Ok(Self { connection, lines, lock: None })
+        Ok(Self { connection, lines, filing: Filing::default(), lock: None })
+    }
+
+    /// How many transactions are filed under their accounts at once: few, if somebody wants to see it happen.
+    #[must_use]
+    pub fn filing_every(self, transactions: usize) -> Self {
+        Self { filing: Filing::every(transactions), ..self }
     }
 }
 
@@ -98,12 +108,16 @@ impl Store for Sqlite {
     type Turn<'s> = SqliteTurn<'s>;
 
     async fn begin(&mut self) -> Result<SqliteTurn<'_>, StoreError> {
+        if self.filing.is_time() {
+            filing::file(&mut self.connection)?;
+            self.filing.done();
+        }
         let behavior = TransactionBehavior::Immediate;
         let transaction = self
             .connection
             .transaction_with_behavior(behavior)
             .map_err(|error| classify(&error))?;
-        Ok(SqliteTurn { transaction, lines: &mut self.lines })
+        Ok(SqliteTurn { transaction, lines: &mut self.lines, filing: &mut self.filing })
     }
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
@@ -131,6 +145,7 @@ impl Turn for SqliteTurn<'_> {
         })?;
         // Only now: numbers of a turn that was rolled back are given out again.
         self.lines.remember(new_lines);
+        self.filing.add(commit.transactions.len());
         Ok(())
     }
 }

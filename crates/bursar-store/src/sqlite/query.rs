@@ -7,12 +7,12 @@ use bursar_core::flow::{Due, Flow};
 use bursar_core::ids::FlowId;
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
-use bursar_core::verify::End;
+use bursar_core::verify::{End, Filed};
 use rusqlite::params;
 
-use super::load::{all, header, one, postings};
+use super::load::{HEADERS, all, header, one, postings};
 use super::row::{self, get};
-use super::{Sqlite, classify, control, feed, flows};
+use super::{Sqlite, classify, control, feed, filing, flows};
 use crate::chart_lines::{damaged, parse, time};
 use crate::{Query, StoreError};
 
@@ -80,28 +80,17 @@ impl Query for Sqlite {
         after: Cursor,
         limit: u32,
     ) -> Result<Vec<(Cursor, Transaction)>, StoreError> {
-        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time,
-                          c.seq, t.n
-                   FROM transactions t JOIN commits c ON c.id = t.commit_id
-                   WHERE t.id IN (
-                           SELECT tx FROM postings
-                           WHERE source IN (SELECT value FROM json_each(?1)) AND source <> 'world'
-                           UNION
-                           SELECT tx FROM postings
-                           WHERE destination IN (SELECT value FROM json_each(?1)) AND destination <> 'world')
-                     AND (c.seq > ?2 OR (c.seq = ?2 AND t.n >= ?3))
-                   ORDER BY c.seq, t.n LIMIT ?4";
-        let addresses: Vec<&str> = addresses.iter().map(|address| &**address).collect();
-        let addresses = serde_json::to_string(&addresses).map_err(damaged)?;
-        let values = params![addresses, number(after.commit), number(after.rows), limit];
-        all(&self.connection, sql, values, |row| {
-            let commit = u64::try_from(get::<i64>(row, 8)?).map_err(damaged)?;
-            let n = u64::try_from(get::<i64>(row, 9)?).map_err(damaged)?;
-            let mut transaction = header(row)?;
+        let sql = format!("{HEADERS} WHERE c.seq = ?1 AND t.n = ?2");
+        let places = filing::places(&self.connection, addresses, after, limit)?;
+        let found = places.into_iter().map(|(seq, n)| {
+            let found = one(&self.connection, &sql, params![seq, n], header)?;
+            let mut transaction = found.ok_or_else(|| damaged("an entry has no transaction"))?;
             transaction.postings = postings(&self.connection, transaction.id)?;
-            Ok((Cursor { commit, rows: n.saturating_add(1) }, transaction))
-        })
+            let commit = u64::try_from(seq).map_err(damaged)?;
+            let rows = u64::try_from(n).map_err(damaged)?.saturating_add(1);
+            Ok((Cursor { commit, rows }, transaction))
+        });
+        found.collect()
     }
 
     async fn end(&mut self) -> Result<End, StoreError> {
@@ -122,6 +111,10 @@ impl Query for Sqlite {
         end.ok_or_else(|| damaged("the head is missing"))
     }
 
+    async fn filed(&mut self) -> Result<Option<Filed>, StoreError> {
+        filing::filed(&self.connection).map(Some)
+    }
+
     /// Nobody else writes while this process holds the data directory.
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {
         if self.lock.is_some() {
@@ -137,9 +130,8 @@ impl Query for Sqlite {
 impl Sqlite {
     /// The transactions of one commit with their postings, in order.
     fn transactions(&self, commit_id: [u8; 16]) -> Result<Vec<Transaction>, StoreError> {
-        let sql = "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time
-                   FROM transactions t JOIN commits c ON c.id = t.commit_id WHERE t.commit_id = ?1 ORDER BY t.n";
-        all(&self.connection, sql, [commit_id.as_slice()], |row| {
+        let sql = format!("{HEADERS} WHERE t.commit_id = ?1 ORDER BY t.n");
+        all(&self.connection, &sql, [commit_id.as_slice()], |row| {
             let mut transaction = header(row)?;
             transaction.postings = postings(&self.connection, transaction.id)?;
             Ok(transaction)

@@ -4,36 +4,28 @@ use std::collections::BTreeMap;
 
 use bursar_core::ledger::Posted;
 use bursar_core::request::{Answer, Reply};
-use bursar_core::rules::Rules;
-use bursar_core::verify::Verifier;
-use bursar_store::{Memory, Sqlite};
+use bursar_store::{Memory, Sqlite, Walk as _};
 use proptest::prelude::*;
 
 use crate::scratch::Scratch;
-use crate::workload::{Books, rules, run, steps};
-
-fn verify(rules: &Rules, books: &Books) -> Vec<String> {
-    let mut verifier = Verifier::new(&rules.rulebook, &books.accounts);
-    for commit in &books.history {
-        verifier.add(commit);
-    }
-    for flow in &books.flows {
-        verifier.add_flow(flow);
-    }
-    verifier.finish(&books.accounts, &books.holds, &books.due, &books.end).differences
-}
+use crate::workload::{Books, block_on, rules, run, steps};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn sqlite_answers_as_memory_does(steps in steps(), batches in prop::collection::vec(1..20_usize, 1..5)) {
+    fn sqlite_answers_as_memory_does(
+        steps in steps(),
+        batches in prop::collection::vec(1..20_usize, 1..5),
+        slice in 1..30_usize,
+    ) {
         let rules = rules();
         let scratch = Scratch::new();
         let expected = run(&mut Memory::default(), &rules, &steps, &batches);
-        let found = run(&mut Sqlite::open(scratch.path()).unwrap(), &rules, &steps, &batches);
-        prop_assert_eq!(&found, &expected);
-        prop_assert_eq!(verify(&rules, &found), Vec::<String>::new());
+        let mut store = Sqlite::open(scratch.path()).unwrap().filing_every(slice);
+        prop_assert_eq!(&run(&mut store, &rules, &steps, &batches), &expected);
+        let report = block_on(store.verify(&rules.rulebook)).unwrap();
+        prop_assert_eq!(report.differences, Vec::<String>::new());
     }
 
     /// A batch is an optimisation and nothing else. (Reverts name transactions of earlier batches, so they are cut with them.)

@@ -7,7 +7,7 @@ use bursar_core::ledger::{Admission, Event, Posted, Transaction};
 use bursar_core::request::{Answer, Batch, Body, Reply, Request};
 use bursar_core::rules::Rules;
 use bursar_core::verify::Verifier;
-use bursar_store::{Memory, Postgres, Query as _, StoreError, turn};
+use bursar_store::{Memory, Postgres, Query as _, StoreError, Walk as _, turn};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
@@ -23,8 +23,10 @@ fn postgres_answers_as_memory_does() {
         let steps = steps().new_tree(&mut runner).unwrap().current();
         let expected = run(&mut Memory::default(), &rules, &steps, &[1 + number]);
         let url = cluster.new_database(&format!("books{number}"));
-        let mut store = block_on(Postgres::open(&url)).unwrap();
+        let mut store = block_on(Postgres::open(&url)).unwrap().filing_every(3 * number);
         assert_eq!(run(&mut store, &rules, &steps, &[1 + number]), expected);
+        let report = block_on(store.verify(&rules.rulebook)).unwrap();
+        assert_eq!(report.differences, Vec::<String>::new());
     }
 }
 
@@ -84,6 +86,40 @@ fn the_same_events_in_opposite_orders_do_not_deadlock() {
         assert_eq!(posted, 15 * 20 + 15 * 60);
         assert_eq!(deadlocks(&cluster.url()).await, 0);
     });
+}
+
+/// All of them meet a chart that nobody has written down, and open accounts under it.
+#[test]
+fn writers_that_are_all_new_do_not_deadlock() {
+    let cluster = Cluster::start();
+    let rules = rules();
+    block_on(async {
+        drop(Postgres::open(&cluster.url()).await.unwrap());
+        let writers = (0..8).map(|writer| new_merchants(cluster.url(), &rules, writer));
+        assert_eq!(concurrently(writers).await.iter().sum::<usize>(), 8 * 5 * 20);
+        assert_eq!(deadlocks(&cluster.url()).await, 0);
+        let mut store = Postgres::open(&cluster.url()).await.unwrap();
+        let report = store.verify(&rules.rulebook).await.unwrap();
+        assert_eq!(report.differences, Vec::<String>::new());
+    });
+}
+
+/// Pay-ins of merchants that only this writer knows, a few at a time.
+async fn new_merchants(url: String, rules: &Rules, writer: u32) -> usize {
+    let mut store = Postgres::open(&url).await.unwrap().filing_every(30);
+    let mut posted = 0;
+    for round in 0..5 {
+        let numbers = round * 20..round * 20 + 20;
+        let mut requests: Vec<Request> = numbers.map(|number| payin(writer + 1, number)).collect();
+        for (request, number) in requests.iter_mut().zip(0..) {
+            let Body::Post(event) = &mut request.body else { continue };
+            let merchant = format!("m{writer}x{round}x{number}");
+            event.variables.insert("merchantId".to_owned(), merchant);
+        }
+        let commit = turn(&mut store, &Batch::new(rules, &requests)).await.unwrap();
+        posted += commit.transactions.len();
+    }
+    posted
 }
 
 /// 30 batches, now few and now many, since few go by statements and many by copy. `b` tells them from the end.

@@ -10,7 +10,7 @@ use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use rusqlite::{Connection, params};
 
-use super::{Baseline, Rows};
+use super::{Baseline, Rows, entries};
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::sqlite::{classify, feed, flows, rows, save};
 use crate::{Sqlite, StoreError};
@@ -57,13 +57,17 @@ impl Baseline for SqliteBaseline {
         let Rows { id, commit, accounts, holds, flows, states, keys } = *rows;
         self.in_transaction(|connection, lines| {
             rows::insert(connection, id, &commit.transactions)?;
+            let execute = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
+                connection.prepare_cached(sql)?.execute(values)
+            };
+            file(commit, execute)?;
             let new_lines = put_accounts(connection, lines, accounts)?;
             save::holds(connection, holds)?;
             flows::insert(connection, flows.iter().map(|change| &change.after).zip(states))?;
             flows::insert_attempts(connection, flows)?;
             flows::insert_keys(connection, keys)?;
             feed::save(connection, id, &commit.events, &commit.audit)?;
-            link(id, commit, |sql, values| connection.prepare_cached(sql)?.execute(values))?;
+            link(id, commit, execute)?;
             Ok(new_lines)
         })
     }
@@ -76,7 +80,11 @@ impl Baseline for SqliteBaseline {
         let Rows { id, commit, .. } = *rows;
         self.in_transaction(|connection, _| {
             naive::write(connection, rows).map_err(|error| classify(&error))?;
-            link(id, commit, |sql, values| connection.prepare(sql)?.execute(values))?;
+            let execute = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
+                connection.prepare(sql)?.execute(values)
+            };
+            file(commit, execute)?;
+            link(id, commit, execute)?;
             Ok(NewLines::new())
         })
     }
@@ -117,6 +125,20 @@ fn put_accounts(
         statement.execute(values).map_err(|error| classify(&error))?;
     }
     Ok(new_lines)
+}
+
+/// What touches an account, under the account.
+fn file(
+    commit: &SavedCommit,
+    execute: impl Fn(&str, &[&dyn rusqlite::ToSql]) -> rusqlite::Result<usize>,
+) -> Result<(), StoreError> {
+    for (account, seq, n) in entries(commit) {
+        let sql = "INSERT INTO entries (account, seq, n) VALUES (?1, ?2, ?3)";
+        execute(sql, params![&**account, seq, n]).map_err(|error| classify(&error))?;
+    }
+    let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
+    execute("UPDATE filed SET seq = ?1", params![seq]).map_err(|error| classify(&error))?;
+    Ok(())
 }
 
 /// The commit and the head.

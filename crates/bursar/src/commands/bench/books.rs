@@ -94,6 +94,7 @@ pub(super) async fn verify(books: &mut impl Query, rules: &Rules) -> Result<Repo
 async fn report(books: &mut impl Query, rules: &Rules) -> Result<Report, StoreError> {
     let accounts = books.accounts().await?;
     let mut verifier = Verifier::new(&rules.rulebook, &accounts);
+    verifier.expect(books.filed().await?.unwrap_or_default());
     let mut after = 0;
     loop {
         let page = books.history(after, PAGE).await?;

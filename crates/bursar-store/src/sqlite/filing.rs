@@ -1,0 +1,86 @@
+//! Transactions by account: filed in slices, and found again whether they are filed or not.
+
+use std::collections::BTreeSet;
+
+use bursar_core::feed::Cursor;
+use bursar_core::journal::WORLD;
+use bursar_core::numscript::Name;
+use bursar_core::verify::Filed;
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::classify;
+use super::load::{all, one};
+use super::row::get;
+use crate::StoreError;
+use crate::chart_lines::damaged;
+
+/// Commit and place in it.
+pub(super) type Place = (i64, i64);
+
+const FILE: &str = "INSERT INTO entries (account, seq, n)
+    SELECT account, seq, n FROM (
+        SELECT p.source AS account, c.seq, t.n
+        FROM commits c JOIN transactions t ON t.commit_id = c.id JOIN postings p ON p.tx = t.id
+        WHERE c.seq > (SELECT seq FROM filed)
+        UNION
+        SELECT p.destination, c.seq, t.n
+        FROM commits c JOIN transactions t ON t.commit_id = c.id JOIN postings p ON p.tx = t.id
+        WHERE c.seq > (SELECT seq FROM filed))
+    WHERE account <> 'world' ORDER BY account, seq, n";
+const MARK: &str = "UPDATE filed SET seq = (SELECT seq FROM head)";
+
+/// Files everything that is not.
+pub(super) fn file(connection: &mut Connection) -> Result<(), StoreError> {
+    let behavior = TransactionBehavior::Immediate;
+    let filed = connection.transaction_with_behavior(behavior).and_then(|transaction| {
+        transaction.prepare_cached(FILE)?.execute([])?;
+        transaction.prepare_cached(MARK)?.execute([])?;
+        transaction.commit()
+    });
+    filed.map_err(|error| classify(&error))
+}
+
+/// How far it is filed, and how many entries there are.
+pub(super) fn filed(connection: &Connection) -> Result<Filed, StoreError> {
+    let sql = "SELECT seq, (SELECT count(*) FROM entries) FROM filed";
+    let found = one(connection, sql, [], |row| {
+        let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
+        Ok(Filed { until: number(0)?, entries: number(1)? })
+    })?;
+    found.ok_or_else(|| damaged("how far transactions are filed is missing"))
+}
+
+/// The first transactions from a place on that touch any of these accounts.
+pub(super) fn places(
+    connection: &Connection,
+    addresses: &[Name],
+    after: Cursor,
+    limit: u32,
+) -> Result<Vec<Place>, StoreError> {
+    let place = |row: &rusqlite::Row<'_>| Ok((get(row, 0)?, get(row, 1)?));
+    let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let (commit, n) = (number(after.commit), number(after.rows));
+    let addresses: Vec<&str> =
+        addresses.iter().map(|address| &**address).filter(|address| *address != WORLD).collect();
+    // First: what is filed meanwhile is then found twice, and not never.
+    let filed = one(connection, "SELECT seq FROM filed", [], |row| get::<i64>(row, 0))?;
+    let sql = "SELECT seq, n FROM entries WHERE account = ?1 AND (seq, n) >= (?2, ?3)
+               ORDER BY seq, n LIMIT ?4";
+    let mut places: BTreeSet<Place> = BTreeSet::new();
+    for address in &addresses {
+        places.extend(all(connection, sql, params![address, commit, n, limit], place)?);
+    }
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    if places.len() < most {
+        let sql = "SELECT DISTINCT c.seq, t.n
+                   FROM commits c JOIN transactions t ON t.commit_id = c.id JOIN postings p ON p.tx = t.id
+                   WHERE c.seq > ?1 AND (c.seq, t.n) >= (?2, ?3)
+                     AND (p.source IN (SELECT value FROM json_each(?4))
+                          OR p.destination IN (SELECT value FROM json_each(?4)))
+                   ORDER BY c.seq, t.n LIMIT ?5";
+        let addresses = serde_json::to_string(&addresses).map_err(damaged)?;
+        let values = params![filed.unwrap_or_default(), commit, n, addresses, limit];
+        places.extend(all(connection, sql, values, place)?);
+    }
+    Ok(places.into_iter().take(most).collect())
+}
