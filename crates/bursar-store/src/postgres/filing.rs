@@ -13,15 +13,11 @@ use crate::chart_lines::damaged;
 const LOCK: &str = "SELECT pg_try_advisory_xact_lock(7002115)";
 const STANDING: &str = "SELECT f.seq, h.seq FROM filed f, head h";
 const FILE: &str = "INSERT INTO entries (account, seq, n)
-    SELECT account, seq, n FROM (
-        SELECT p.source AS account, c.seq, t.n
-        FROM commits c JOIN transactions t ON t.commit_id = c.id JOIN postings p ON p.tx = t.id
-        WHERE c.seq > $1 AND c.seq <= $2
-        UNION
-        SELECT p.destination, c.seq, t.n
-        FROM commits c JOIN transactions t ON t.commit_id = c.id JOIN postings p ON p.tx = t.id
-        WHERE c.seq > $1 AND c.seq <= $2) AS moved
-    WHERE account <> 'world' ORDER BY account, seq, n";
+    SELECT DISTINCT moved.account, c.seq, t.n
+    FROM commits c JOIN transactions t ON t.commit_id = c.id JOIN postings p ON p.tx = t.id,
+         LATERAL (VALUES (p.source), (p.destination)) AS moved (account)
+    WHERE c.seq > $1 AND c.seq <= $2 AND moved.account <> 'world'
+    ORDER BY moved.account, c.seq, t.n";
 const MARK: &str = "UPDATE filed SET seq = $1";
 
 /// The first $4 places from ($2, $3) on of transactions that touch any of the accounts $1. Those up to commit $5 are filed.

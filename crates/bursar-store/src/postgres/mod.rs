@@ -143,7 +143,8 @@ pub(crate) async fn connect(config: &Config) -> Result<Client, StoreError> {
     // Plans made on empty tables stay bad; these statements always want the index. A process that stands still in the
     // middle of a turn holds locks that all others wait for: the turn is ended for it, and has not happened.
     let settings =
-        "SET enable_seqscan = off; SET plan_cache_mode = force_custom_plan; SET jit = off;
+        "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+         SET plan_cache_mode = force_custom_plan; SET jit = off;
          SET idle_in_transaction_session_timeout = '5s'";
     client.batch_execute(settings).await.map_err(|error| classify(&error))?;
     Ok(client)
