@@ -1,5 +1,5 @@
-//! When it is time to file transactions under their accounts. Each slice is sorted: the larger it is, the fewer pages are
-//! written for each transaction, the longer a turn waits for it, and the more a statement has to look through.
+//! When it is time to file transactions under their accounts. A statement looks into every slice, and through everything
+//! behind the last: small slices make it look often, large ones make it look long, and a turn wait.
 
 /// Transactions of a slice.
 const SLICE: usize = 8_192;

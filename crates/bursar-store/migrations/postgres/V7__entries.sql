@@ -1,20 +1,19 @@
--- Which transactions moved an account, in the order of the chain: a statement is read by it. Transactions are filed in
--- slices, sorted, so that the page of an account is written once for many of them; those behind the place where `filed`
--- stands are looked through instead.
+-- Which transactions moved an account: a statement is read by it. Transactions are filed in slices, each sorted by account
+-- and appended as a whole: an order by account alone would have a page written for every account that moves, again and
+-- again. What came behind the last slice is looked through instead.
+
+-- Commits up to this one, and behind the slice before.
+CREATE TABLE slices (
+    seq BIGINT PRIMARY KEY
+);
 
 CREATE TABLE entries (
+    slice BIGINT NOT NULL,
     account TEXT COLLATE "C" NOT NULL,
     seq BIGINT NOT NULL,
     n BIGINT NOT NULL,
-    PRIMARY KEY (account, seq, n)
+    PRIMARY KEY (slice, account, seq, n)
 );
-
-CREATE TABLE filed (
-    one BIGINT PRIMARY KEY CHECK (one = 1),
-    seq BIGINT NOT NULL
-);
-
-INSERT INTO filed (one, seq) VALUES (1, 0);
 
 DROP INDEX postings_by_source;
 DROP INDEX postings_by_destination;

@@ -64,7 +64,7 @@ pub trait Baseline {
     fn stored_bytes(&mut self) -> impl Future<Output = Result<Option<u64>, StoreError>>;
 }
 
-/// What a commit adds to the entries, in their order: account, commit, place in it.
+/// What a commit adds to the entries as a slice of its own, in their order: account, commit, place in it.
 fn entries(commit: &SavedCommit) -> Vec<(&Name, i64, i64)> {
     let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
     let numbered = commit.transactions.iter().zip(0..);

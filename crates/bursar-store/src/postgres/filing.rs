@@ -11,19 +11,20 @@ use crate::chart_lines::damaged;
 
 /// Nobody waits for whoever files: that one files for all.
 const LOCK: &str = "SELECT pg_try_advisory_xact_lock(7002115)";
-const STANDING: &str = "SELECT f.seq, h.seq FROM filed f, head h";
-const FILE: &str = "INSERT INTO entries (account, seq, n)
-    SELECT DISTINCT moved.account, c.seq, t.n
+const STANDING: &str = "SELECT coalesce((SELECT max(seq) FROM slices), 0), seq FROM head";
+const FILE: &str = "INSERT INTO entries (slice, account, seq, n)
+    SELECT DISTINCT $2::bigint AS slice, moved.account, c.seq, t.n
     FROM commits c JOIN transactions t ON t.commit_id = c.id JOIN postings p ON p.tx = t.id,
          LATERAL (VALUES (p.source), (p.destination)) AS moved (account)
     WHERE c.seq > $1 AND c.seq <= $2 AND moved.account <> 'world'
     ORDER BY moved.account, c.seq, t.n";
-const MARK: &str = "UPDATE filed SET seq = $1";
 
 /// The first $4 places from ($2, $3) on of transactions that touch any of the accounts $1. Those up to commit $5 are filed.
 pub(super) const PLACES: &str = "SELECT e.seq, e.n
     FROM unnest($1::text[]) AS k (account), LATERAL (
-        SELECT seq, n FROM entries WHERE account = k.account AND (seq, n) >= ($2, $3) ORDER BY seq, n LIMIT $4) AS e
+        SELECT e.seq, e.n FROM slices s JOIN entries e ON e.slice = s.seq
+        WHERE s.seq >= $2 AND e.account = k.account AND (e.seq, e.n) >= ($2, $3)
+        ORDER BY s.seq, e.seq, e.n LIMIT $4) AS e
     UNION
     SELECT c.seq, t.n FROM commits c JOIN transactions t ON t.commit_id = c.id
     WHERE c.seq > $5 AND (c.seq, t.n) >= ($2, $3)
@@ -39,8 +40,10 @@ pub(super) async fn file(client: &mut Client, statements: &Statements) -> Result
         return Ok(());
     }
     let (filed, head) = standing(&session).await?;
-    session.query(FILE, &[&filed, &head]).await?;
-    session.write(MARK, &[&head], 1).await?;
+    if head > filed {
+        session.query(FILE, &[&filed, &head]).await?;
+        session.write("INSERT INTO slices (seq) VALUES ($1)", &[&head], 1).await?;
+    }
     transaction.commit().await.map_err(|error| classify(&error))
 }
 
@@ -58,6 +61,6 @@ pub(super) async fn standing(
     session: &Session<'_, impl GenericClient>,
 ) -> Result<(i64, i64), StoreError> {
     let rows = session.query(STANDING, &[]).await?;
-    let row = rows.first().ok_or_else(|| damaged("how far transactions are filed is missing"))?;
+    let row = rows.first().ok_or_else(|| damaged("the head is missing"))?;
     Ok((get(row, 0)?, get(row, 1)?))
 }

@@ -19,20 +19,25 @@ pub(super) type Place = (i64, i64);
 
 /// A cross join is made in the order in which it is written: from the new commits to their postings, whatever the planner
 /// thinks of tables that it knows nothing about. A transaction that touches an account twice is filed once.
-const FILE: &str = "INSERT OR IGNORE INTO entries (account, seq, n)
-    SELECT CASE side.column1 WHEN 'from' THEN p.source ELSE p.destination END AS account, c.seq, t.n
+const FILE: &str = "INSERT OR IGNORE INTO entries (slice, account, seq, n)
+    SELECT ?2, CASE side.column1 WHEN 'from' THEN p.source ELSE p.destination END AS account, c.seq, t.n
     FROM commits c CROSS JOIN transactions t ON t.commit_id = c.id CROSS JOIN postings p ON p.tx = t.id
          CROSS JOIN (VALUES ('from'), ('to')) AS side
-    WHERE c.seq > (SELECT seq FROM filed) AND account <> 'world'
+    WHERE c.seq > ?1 AND c.seq <= ?2 AND account <> 'world'
     ORDER BY account, c.seq, t.n";
-const MARK: &str = "UPDATE filed SET seq = (SELECT seq FROM head)";
+const LAST: &str = "SELECT ifnull(max(seq), 0) FROM slices";
 
 /// Files everything that is not.
 pub(super) fn file(connection: &mut Connection) -> Result<(), StoreError> {
     let behavior = TransactionBehavior::Immediate;
     let filed = connection.transaction_with_behavior(behavior).and_then(|transaction| {
-        transaction.prepare_cached(FILE)?.execute([])?;
-        transaction.prepare_cached(MARK)?.execute([])?;
+        let filed: i64 = transaction.query_row(LAST, [], |row| row.get(0))?;
+        let head: i64 = transaction.query_row("SELECT seq FROM head", [], |row| row.get(0))?;
+        if head > filed {
+            transaction.prepare_cached(FILE)?.execute(params![filed, head])?;
+            let sql = "INSERT INTO slices (seq) VALUES (?1)";
+            transaction.prepare_cached(sql)?.execute(params![head])?;
+        }
         transaction.commit()
     });
     filed.map_err(|error| classify(&error))
@@ -40,12 +45,11 @@ pub(super) fn file(connection: &mut Connection) -> Result<(), StoreError> {
 
 /// How far it is filed, and how many entries there are.
 pub(super) fn filed(connection: &Connection) -> Result<Filed, StoreError> {
-    let sql = "SELECT seq, (SELECT count(*) FROM entries) FROM filed";
-    let found = one(connection, sql, [], |row| {
-        let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
-        Ok(Filed { until: number(0)?, entries: number(1)? })
-    })?;
-    found.ok_or_else(|| damaged("how far transactions are filed is missing"))
+    let number = |sql| {
+        let found = one(connection, sql, [], |row| get::<i64>(row, 0))?;
+        u64::try_from(found.unwrap_or_default()).map_err(damaged)
+    };
+    Ok(Filed { until: number(LAST)?, entries: number("SELECT count(*) FROM entries")? })
 }
 
 /// The first transactions from a place on that touch any of these accounts.
@@ -61,9 +65,10 @@ pub(super) fn places(
     let addresses: Vec<&str> =
         addresses.iter().map(|address| &**address).filter(|address| *address != WORLD).collect();
     // First: what is filed meanwhile is then found twice, and not never.
-    let filed = one(connection, "SELECT seq FROM filed", [], |row| get::<i64>(row, 0))?;
-    let sql = "SELECT seq, n FROM entries WHERE account = ?1 AND (seq, n) >= (?2, ?3)
-               ORDER BY seq, n LIMIT ?4";
+    let filed = one(connection, LAST, [], |row| get::<i64>(row, 0))?;
+    let sql = "SELECT e.seq, e.n FROM slices s CROSS JOIN entries e ON e.slice = s.seq
+               WHERE s.seq >= ?2 AND e.account = ?1 AND (e.seq, e.n) >= (?2, ?3)
+               ORDER BY s.seq, e.seq, e.n LIMIT ?4";
     let mut places: BTreeSet<Place> = BTreeSet::new();
     for address in &addresses {
         places.extend(all(connection, sql, params![address, commit, n, limit], place)?);

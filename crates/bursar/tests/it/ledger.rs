@@ -206,7 +206,7 @@ fn a_changed_row_is_found_with_what_and_where() {
             "INSERT INTO transactions SELECT randomblob(16), randomblob(16), n, event, 'forged', request_hash, rulebook_hash, effective_at, reverts FROM transactions WHERE reference = 'r0'",
         ),
         ("a date", "UPDATE head SET time = time + 1"),
-        ("entries that are not there", "UPDATE filed SET seq = 4"),
+        ("entries that are not there", "INSERT INTO slices (seq) VALUES (4)"),
         ("the last commit gone", "DELETE FROM transactions WHERE commit_id = (SELECT id FROM commits WHERE seq = 4); DELETE FROM commits WHERE seq = 4"),
     ]
     .iter()

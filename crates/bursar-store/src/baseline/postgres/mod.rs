@@ -141,10 +141,10 @@ impl Baseline for PostgresBaseline {
         let session = Session { client: &client, statements: &books.statements };
         naive::write(&session, rows).await?;
         for (account, seq, n) in entries(commit) {
-            let sql = "INSERT INTO entries (account, seq, n) VALUES ($1, $2, $3)";
+            let sql = "INSERT INTO entries (slice, account, seq, n) VALUES ($2, $1, $2, $3)";
             session.write(sql, &[&&**account, &seq, &n], 1).await?;
         }
-        mark_filed(&session, commit).await?;
+        add_slice(&session, commit).await?;
         link(&session, id, commit).await?;
         client.commit().await.map_err(|error| classify(&error))
     }
@@ -187,21 +187,22 @@ async fn copy_entries(
     session: &Session<'_, Client<'_>>,
     commit: &SavedCommit,
 ) -> Result<(), StoreError> {
-    let sql = "COPY entries (account, seq, n) FROM STDIN BINARY";
-    let mut copy = Copy::begin(session, sql, &[Type::TEXT, Type::INT8, Type::INT8]).await?;
+    let sql = "COPY entries (slice, account, seq, n) FROM STDIN BINARY";
+    let types = [Type::INT8, Type::TEXT, Type::INT8, Type::INT8];
+    let mut copy = Copy::begin(session, sql, &types).await?;
     for (account, seq, n) in entries(commit) {
-        copy.row(&[&&**account, &seq, &n]).await?;
+        copy.row(&[&seq, &&**account, &seq, &n]).await?;
     }
     copy.finish().await?;
-    mark_filed(session, commit).await
+    add_slice(session, commit).await
 }
 
-async fn mark_filed(
+async fn add_slice(
     session: &Session<'_, Client<'_>>,
     commit: &SavedCommit,
 ) -> Result<(), StoreError> {
     let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
-    session.write("UPDATE filed SET seq = $1", &[&seq], 1).await
+    session.write("INSERT INTO slices (seq) VALUES ($1)", &[&seq], 1).await
 }
 
 /// Everything about flows, if there are any.

@@ -133,11 +133,12 @@ fn file(
     execute: impl Fn(&str, &[&dyn rusqlite::ToSql]) -> rusqlite::Result<usize>,
 ) -> Result<(), StoreError> {
     for (account, seq, n) in entries(commit) {
-        let sql = "INSERT INTO entries (account, seq, n) VALUES (?1, ?2, ?3)";
+        let sql = "INSERT INTO entries (slice, account, seq, n) VALUES (?2, ?1, ?2, ?3)";
         execute(sql, params![&**account, seq, n]).map_err(|error| classify(&error))?;
     }
     let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
-    execute("UPDATE filed SET seq = ?1", params![seq]).map_err(|error| classify(&error))?;
+    execute("INSERT INTO slices (seq) VALUES (?1)", params![seq])
+        .map_err(|error| classify(&error))?;
     Ok(())
 }
 
