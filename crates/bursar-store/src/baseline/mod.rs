@@ -3,6 +3,8 @@
 //! *Raw* is the limit that a store is measured against: rows that were decided elsewhere, into the same tables and
 //! indexes, by the fastest bulk path. *Naive* is what one writes first: a transaction per event, a statement per row, a
 //! balance update per posting. Neither checks anything, so they make books of their own and refuse books that are there.
+//! Both follow a fixed recipe, so that figures of different versions can be compared: postings are indexed by account in
+//! place, whatever the engine does to find them.
 
 mod memory;
 mod postgres;
@@ -13,7 +15,7 @@ use std::future::Future;
 use bursar_core::commit::{FlowWrite, HoldWrite, SavedCommit};
 use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::CommitId;
-use bursar_core::journal::{Posting, WORLD, touched};
+use bursar_core::journal::{Posting, WORLD};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 
@@ -44,7 +46,10 @@ pub trait Baseline {
     /// The books as the engine uses them, and as they are read when the run is over.
     fn books(&mut self) -> &mut Self::Books;
 
-    /// Raw: the transactions, postings, entries and events of a commit, the accounts as it leaves them, holds, flows and keys that
+    /// Indexes that raw and naive have instead of entries.
+    fn follow_recipe(&mut self) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Raw: the transactions, postings and events of a commit, the accounts as it leaves them, holds, flows and keys that
     /// are new, the commit and the head, in one transaction.
     fn write(&mut self, rows: &Rows<'_>) -> impl Future<Output = Result<(), StoreError>>;
 
@@ -64,18 +69,8 @@ pub trait Baseline {
     fn stored_bytes(&mut self) -> impl Future<Output = Result<Option<u64>, StoreError>>;
 }
 
-/// What a commit adds to the entries as a slice of its own, in their order: account, commit, place in it.
-fn entries(commit: &SavedCommit) -> Vec<(&Name, i64, i64)> {
-    let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
-    let numbered = commit.transactions.iter().zip(0..);
-    let mut entries: Vec<(&Name, i64, i64)> = numbered
-        .flat_map(|(transaction, n)| {
-            touched(&transaction.postings).into_iter().map(move |account| (account, seq, n))
-        })
-        .collect();
-    entries.sort_unstable();
-    entries
-}
+const RECIPE: &str = "CREATE INDEX postings_by_source ON postings (source, tx) WHERE source <> 'world';
+    CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';";
 
 /// The accounts that a posting changes, and by how much. The world has no balance.
 fn ends(posting: &Posting) -> impl Iterator<Item = (&Name, i64)> {

@@ -8,14 +8,13 @@ use bursar_core::ledger::Account;
 use bursar_core::money::Currency;
 use bursar_core::numscript::Name;
 use futures_util::future::join;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Transaction as Client};
 
-use super::{Baseline, Rows, entries};
+use super::{Baseline, RECIPE, Rows};
 use crate::Location;
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::postgres::accounts::{chart_line, codes};
-use crate::postgres::copy::Copy;
 use crate::postgres::session::Session;
 use crate::postgres::{self, classify, copy, rows};
 use crate::{Postgres, StoreError};
@@ -104,6 +103,10 @@ impl Baseline for PostgresBaseline {
         &mut self.books
     }
 
+    async fn follow_recipe(&mut self) -> Result<(), StoreError> {
+        self.books.client.batch_execute(RECIPE).await.map_err(|error| classify(&error))
+    }
+
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
         let Rows { id, commit, accounts, .. } = *rows;
         let books = &mut self.books;
@@ -112,7 +115,6 @@ impl Baseline for PostgresBaseline {
         let (lines, new_lines) = chart_lines(&session, &books.lines, accounts).await?;
         session.prepare_all(&[PUT_ACCOUNTS, COMMIT, HEAD]).await?;
         rows::copy(&session, id, &commit.transactions).await?;
-        copy_entries(&session, commit).await?;
         copy_flows(&session, rows).await?;
         let (put, linked) =
             join(put_accounts(&session, accounts, &lines), link(&session, id, commit)).await;
@@ -140,11 +142,6 @@ impl Baseline for PostgresBaseline {
         let client = books.client.transaction().await.map_err(|error| classify(&error))?;
         let session = Session { client: &client, statements: &books.statements };
         naive::write(&session, rows).await?;
-        for (account, seq, n) in entries(commit) {
-            let sql = "INSERT INTO entries (slice, account, seq, n) VALUES ($2, $1, $2, $3)";
-            session.write(sql, &[&&**account, &seq, &n], 1).await?;
-        }
-        add_slice(&session, commit).await?;
         link(&session, id, commit).await?;
         client.commit().await.map_err(|error| classify(&error))
     }
@@ -180,29 +177,6 @@ async fn chart_lines(
         lines.push(chart_line(session, known, &account.metadata, &mut new_lines).await?);
     }
     Ok((lines, new_lines))
-}
-
-/// What touches an account, under the account.
-async fn copy_entries(
-    session: &Session<'_, Client<'_>>,
-    commit: &SavedCommit,
-) -> Result<(), StoreError> {
-    let sql = "COPY entries (slice, account, seq, n) FROM STDIN BINARY";
-    let types = [Type::INT8, Type::TEXT, Type::INT8, Type::INT8];
-    let mut copy = Copy::begin(session, sql, &types).await?;
-    for (account, seq, n) in entries(commit) {
-        copy.row(&[&seq, &&**account, &seq, &n]).await?;
-    }
-    copy.finish().await?;
-    add_slice(session, commit).await
-}
-
-async fn add_slice(
-    session: &Session<'_, Client<'_>>,
-    commit: &SavedCommit,
-) -> Result<(), StoreError> {
-    let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
-    session.write("INSERT INTO slices (seq) VALUES ($1)", &[&seq], 1).await
 }
 
 /// Everything about flows, if there are any.

@@ -10,7 +10,7 @@ use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use rusqlite::{Connection, params};
 
-use super::{Baseline, Rows, entries};
+use super::{Baseline, RECIPE, Rows};
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::sqlite::{classify, feed, flows, rows, save};
 use crate::{Sqlite, StoreError};
@@ -53,21 +53,21 @@ impl Baseline for SqliteBaseline {
         &mut self.books
     }
 
+    async fn follow_recipe(&mut self) -> Result<(), StoreError> {
+        self.books.connection.execute_batch(RECIPE).map_err(|error| classify(&error))
+    }
+
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
         let Rows { id, commit, accounts, holds, flows, states, keys } = *rows;
         self.in_transaction(|connection, lines| {
             rows::insert(connection, id, &commit.transactions)?;
-            let execute = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
-                connection.prepare_cached(sql)?.execute(values)
-            };
-            file(commit, execute)?;
             let new_lines = put_accounts(connection, lines, accounts)?;
             save::holds(connection, holds)?;
             flows::insert(connection, flows.iter().map(|change| &change.after).zip(states))?;
             flows::insert_attempts(connection, flows)?;
             flows::insert_keys(connection, keys)?;
             feed::save(connection, id, &commit.events, &commit.audit)?;
-            link(id, commit, execute)?;
+            link(id, commit, |sql, values| connection.prepare_cached(sql)?.execute(values))?;
             Ok(new_lines)
         })
     }
@@ -80,11 +80,7 @@ impl Baseline for SqliteBaseline {
         let Rows { id, commit, .. } = *rows;
         self.in_transaction(|connection, _| {
             naive::write(connection, rows).map_err(|error| classify(&error))?;
-            let execute = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
-                connection.prepare(sql)?.execute(values)
-            };
-            file(commit, execute)?;
-            link(id, commit, execute)?;
+            link(id, commit, |sql, values| connection.prepare(sql)?.execute(values))?;
             Ok(NewLines::new())
         })
     }
@@ -125,21 +121,6 @@ fn put_accounts(
         statement.execute(values).map_err(|error| classify(&error))?;
     }
     Ok(new_lines)
-}
-
-/// What touches an account, under the account.
-fn file(
-    commit: &SavedCommit,
-    execute: impl Fn(&str, &[&dyn rusqlite::ToSql]) -> rusqlite::Result<usize>,
-) -> Result<(), StoreError> {
-    for (account, seq, n) in entries(commit) {
-        let sql = "INSERT INTO entries (slice, account, seq, n) VALUES (?2, ?1, ?2, ?3)";
-        execute(sql, params![&**account, seq, n]).map_err(|error| classify(&error))?;
-    }
-    let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
-    execute("INSERT INTO slices (seq) VALUES (?1)", params![seq])
-        .map_err(|error| classify(&error))?;
-    Ok(())
 }
 
 /// The commit and the head.

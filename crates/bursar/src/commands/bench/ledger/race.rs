@@ -41,6 +41,9 @@ pub(super) struct Figures {
 
 pub(super) async fn run<B: Baseline>(lanes: &mut Lanes<B>, work: Work) -> Result<Figures, Failure> {
     let rules = Rules::from(load_rulebook(None)?);
+    for baseline in [&mut lanes.raw, &mut lanes.naive] {
+        baseline.follow_recipe().await.map_err(|error| failed(&error))?;
+    }
     let mut figures = Figures::default();
     let mut payins = Payins::default();
     let mut head = Head::default();

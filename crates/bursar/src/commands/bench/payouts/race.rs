@@ -128,6 +128,9 @@ impl Race<'_> {
     fn open<B: Baseline<Books: Send>>(&mut self, lanes: &mut Lanes<B>) -> Result<(), Failure> {
         let (rules, head) = (self.rules, &mut self.head);
         self.runtime.block_on(async {
+            for baseline in [&mut lanes.raw, &mut lanes.naive] {
+                baseline.follow_recipe().await.map_err(|error| failed(&error))?;
+            }
             let (id, commit) = open(lanes.uniform.books(), rules, Merchants::Uniform).await?;
             let opened = head.link(id, commit);
             timed(&mut Duration::default(), lanes.raw.write(&opened.rows())).await?;
