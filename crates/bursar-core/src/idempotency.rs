@@ -2,6 +2,8 @@
 //!
 //! A key is saved in the commit that does the work. A refusal saves nothing, so the same key may be tried again.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -26,7 +28,7 @@ pub struct KnownKey {
     pub key: Key,
     pub request_hash: [u8; 32],
     pub flow: FlowId,
-    pub reply: FlowReply,
+    pub reply: Arc<FlowReply>,
     /// The reply as the stores keep it.
     pub text: String,
 }
@@ -62,11 +64,15 @@ impl Key {
 
 impl KnownKey {
     /// The reply that was given, to somebody who asks for the same again.
-    pub(crate) fn replay(&self, key: &Key, request_hash: [u8; 32]) -> Result<FlowReply, Rejection> {
+    pub(crate) fn replay(
+        &self,
+        key: &Key,
+        request_hash: [u8; 32],
+    ) -> Result<Arc<FlowReply>, Rejection> {
         if self.key != *key || self.request_hash != request_hash {
             return Err(Rejection::KeyReused { key: key.key.clone() });
         }
-        Ok(self.reply.clone())
+        Ok(Arc::clone(&self.reply))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Everything that may enter, and the batch that one turn decides.
 
+use std::sync::Arc;
+
 use crate::admit::Admitted;
 use crate::attempt::Evidence;
 use crate::control::Switch;
@@ -102,7 +104,7 @@ pub type Answer = Result<Reply, Rejection>;
 pub enum Reply {
     Posted(Posted),
     Flow {
-        reply: Box<FlowReply>,
+        reply: Arc<FlowReply>,
         /// It had been answered before; nothing was done again.
         is_replay: bool,
     },

@@ -8,7 +8,6 @@ pub mod baseline;
 mod browse;
 mod chart_lines;
 mod error;
-mod filing;
 mod memory;
 mod postgres;
 mod sqlite;
@@ -104,7 +103,7 @@ pub trait Query {
     /// The end of the chain, and how many rows there are in all.
     fn end(&mut self) -> impl Future<Output = Result<End, StoreError>>;
 
-    /// How far transactions are filed under their accounts. None if nothing needs to be.
+    /// How far transactions are filed under their accounts. None if they need not be.
     fn filed(&mut self) -> impl Future<Output = Result<Option<Filed>, StoreError>>;
 
     /// From here on, all reads see the books as they are now. Without it, a report could mix two moments.

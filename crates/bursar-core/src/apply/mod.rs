@@ -8,6 +8,7 @@ mod reservation;
 pub(crate) use payout::epoch_name;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -28,7 +29,7 @@ use crate::rules::Rules;
 
 /// Decides a batch. Nothing is read and nothing is written: the commit says what must be saved.
 pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
-    let mut draft = Draft::new(batch.rules(), records);
+    let mut draft = Draft::new(batch, records);
     let answers = batch
         .requests()
         .iter()
@@ -55,7 +56,7 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
 
 /// A flow as people see it, and the same as text: whoever is told and whoever asked get the same words.
 struct Seen {
-    reply: FlowReply,
+    reply: Arc<FlowReply>,
     text: String,
 }
 
@@ -63,7 +64,7 @@ impl Seen {
     fn new(flow: &Flow) -> Self {
         let reply = FlowReply::new(flow);
         let text = reply.encode();
-        Self { reply, text }
+        Self { reply: Arc::new(reply), text }
     }
 }
 
@@ -95,24 +96,26 @@ struct Draft<'r> {
 }
 
 impl<'r> Draft<'r> {
-    fn new(rules: &'r Rules, mut records: ReadSet) -> Self {
+    fn new(batch: &Batch<'r>, mut records: ReadSet) -> Self {
+        // Rows are large: room for about as many as there are requests is made at once.
+        let room = batch.requests().len();
         let flows = std::mem::take(&mut records.flows);
         let unreadable = std::mem::take(&mut records.unreadable);
         let keys = std::mem::take(&mut records.keys);
         let control = std::mem::take(&mut records.control).unwrap_or_default();
         let registry = std::mem::take(&mut records.registry);
         Self {
-            rules,
-            ledger: Ledger::new(records),
+            rules: batch.rules(),
+            ledger: Ledger::new(records, room),
             flows: flows.into_iter().map(|flow| (flow.id, flow)).collect(),
             unreadable,
             flows_before: BTreeMap::new(),
             known_as: None,
             keys: keys.into_iter().map(|known| (known.key.digest(), known)).collect(),
             new_keys: Vec::new(),
-            events: Vec::new(),
+            events: Vec::with_capacity(room),
             audit: Vec::new(),
-            effects: Vec::new(),
+            effects: Vec::with_capacity(room),
             control_before: control.clone(),
             control,
             records: registry.into_iter().map(|record| (record.key(), record)).collect(),
@@ -215,16 +218,17 @@ impl<'r> Draft<'r> {
     fn replay(&self, key: &Key, request_hash: [u8; 32]) -> Option<Answer> {
         let known = self.keys.get(&key.digest())?;
         let replayed = known.replay(key, request_hash);
-        Some(replayed.map(|reply| Reply::Flow { reply: Box::new(reply), is_replay: true }))
+        Some(replayed.map(|reply| Reply::Flow { reply, is_replay: true }))
     }
 
     /// Remembers the reply with the commit that it belongs to.
     fn answer(&mut self, key: &Key, request_hash: [u8; 32], flow: FlowId, seen: Seen) -> Reply {
         let (digest, Seen { reply, text }) = (key.digest(), seen);
-        let known = KnownKey { key: key.clone(), request_hash, flow, reply: reply.clone(), text };
+        let given = Arc::clone(&reply);
+        let known = KnownKey { key: key.clone(), request_hash, flow, reply, text };
         self.keys.insert(digest, known);
         self.new_keys.push(digest);
-        Reply::Flow { reply: Box::new(reply), is_replay: false }
+        Reply::Flow { reply: given, is_replay: false }
     }
 
     /// The same about a flow as it is now.

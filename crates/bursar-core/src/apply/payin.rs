@@ -1,6 +1,7 @@
 //! Pay-ins: what providers say, booked once.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Draft, Seen};
 use crate::admit::TakePayIn;
@@ -39,7 +40,7 @@ impl Draft<'_> {
             self.ledger.touch(admission.now);
             self.answer(key, request_hash, flow.id, Seen::new(&flow));
         }
-        Ok(Reply::Flow { reply: Box::new(FlowReply::new(&flow)), is_replay })
+        Ok(Reply::Flow { reply: Arc::new(FlowReply::new(&flow)), is_replay })
     }
 
     /// Money that a provider has is the merchant's, closed or not; people record nothing new for one that is closed.

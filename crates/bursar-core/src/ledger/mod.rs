@@ -146,7 +146,8 @@ struct Movement {
 }
 
 impl Ledger {
-    pub fn new(records: ReadSet) -> Self {
+    /// With room for as many transactions as are expected.
+    pub fn new(records: ReadSet, room: usize) -> Self {
         let account = |(address, account): (Name, Account)| {
             let key = (address, account.balance.currency());
             (key, Entry { account, movement: None })
@@ -161,6 +162,7 @@ impl Ledger {
             references,
             earlier: records.transactions.into_iter().map(|found| (found.id, found)).collect(),
             holds: records.holds.into_iter().collect(),
+            transactions: Vec::with_capacity(room),
             ..Self::default()
         }
     }

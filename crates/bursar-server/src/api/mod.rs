@@ -15,6 +15,8 @@ mod payouts;
 mod story;
 mod test_clock;
 
+use std::sync::Arc;
+
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bursar_core::idempotency::FlowReply;
@@ -75,7 +77,7 @@ impl App {
     /// The same for what is answered with a flow.
     async fn ask_flow(&self, body: Body) -> Result<(FlowReply, bool), Problem> {
         match self.ask(body).await? {
-            Reply::Flow { reply, is_replay } => Ok((*reply, is_replay)),
+            Reply::Flow { reply, is_replay } => Ok((Arc::unwrap_or_clone(reply), is_replay)),
             Reply::Posted(_) | Reply::Woken(_) | Reply::Noted { .. } | Reply::Registered { .. } => {
                 Err(unexpected())
             }

@@ -46,7 +46,7 @@ pub trait Baseline {
     /// The books as the engine uses them, and as they are read when the run is over.
     fn books(&mut self) -> &mut Self::Books;
 
-    /// Indexes that raw and naive have instead of entries.
+    /// Indexes that raw and naive have, if the engine has something else instead.
     fn follow_recipe(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Raw: the transactions, postings and events of a commit, the accounts as it leaves them, holds, flows and keys that
@@ -68,9 +68,6 @@ pub trait Baseline {
     /// Bytes that the tables and indexes take. None if nothing is stored.
     fn stored_bytes(&mut self) -> impl Future<Output = Result<Option<u64>, StoreError>>;
 }
-
-const RECIPE: &str = "CREATE INDEX postings_by_source ON postings (source, tx) WHERE source <> 'world';
-    CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';";
 
 /// The accounts that a posting changes, and by how much. The world has no balance.
 fn ends(posting: &Posting) -> impl Iterator<Item = (&Name, i64)> {

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bursar_core::commit::{Commit, FlowWrite};
 use bursar_core::flow::{Due, Flow};
@@ -90,7 +91,7 @@ pub(super) async fn keys(
             key: Key { scope: get(row, 0)?, key: get(row, 1)? },
             request_hash: hash(row, 2)?,
             flow: FlowId::from_uuid(get(row, 3)?),
-            reply: FlowReply::decode(&text).map_err(damaged)?,
+            reply: Arc::new(FlowReply::decode(&text).map_err(damaged)?),
             text,
         })
     };

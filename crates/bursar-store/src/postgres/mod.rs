@@ -10,7 +10,6 @@ mod browse;
 mod control;
 pub(crate) mod copy;
 mod feed;
-mod filing;
 mod flows;
 mod load;
 mod query;
@@ -31,7 +30,6 @@ use tokio_postgres::{Client, Config, NoTls, Transaction};
 
 use self::session::{Session, Statements};
 use crate::chart_lines::ChartLines;
-use crate::filing::Filing;
 use crate::{Store, StoreError, Turn};
 
 mod embedded {
@@ -48,14 +46,12 @@ pub struct Postgres {
     pub(crate) client: Client,
     pub(crate) statements: Statements,
     pub(crate) lines: ChartLines,
-    filing: Filing,
 }
 
 pub struct PostgresTurn<'s> {
     transaction: Transaction<'s>,
     statements: &'s Statements,
     lines: &'s mut ChartLines,
-    filing: &'s mut Filing,
 }
 
 impl std::fmt::Debug for PostgresTurn<'_> {
@@ -81,19 +77,8 @@ impl Postgres {
     pub async fn reader(url: &str) -> Result<Self, StoreError> {
         let config = parse(url)?;
         let client = connect(&config).await?;
-        Self::with(config, client).await
-    }
-
-    async fn with(config: Config, client: Client) -> Result<Self, StoreError> {
         let lines = row::chart_lines(&client).await?;
-        let (statements, filing) = (Statements::default(), Filing::default());
-        Ok(Self { config, client, statements, lines, filing })
-    }
-
-    /// How many transactions are filed under their accounts at once: few, if somebody wants to see it happen.
-    #[must_use]
-    pub fn filing_every(self, transactions: usize) -> Self {
-        Self { filing: Filing::every(transactions), ..self }
+        Ok(Self { config, client, statements: Statements::default(), lines })
     }
 
     pub(crate) async fn open_at(config: Config) -> Result<Self, StoreError> {
@@ -105,7 +90,8 @@ impl Postgres {
         migrated.map_err(|error| StoreError::from_migration(&error))?;
         let unlock = "SELECT pg_advisory_unlock(7002114)";
         client.batch_execute(unlock).await.map_err(|error| classify(&error))?;
-        Self::with(config, client).await
+        let lines = row::chart_lines(&client).await?;
+        Ok(Self { config, client, statements: Statements::default(), lines })
     }
 
     fn session(&self) -> Session<'_, Client> {
@@ -155,13 +141,8 @@ impl Store for Postgres {
 
     async fn begin(&mut self) -> Result<PostgresTurn<'_>, StoreError> {
         self.reconnect().await?;
-        if self.filing.is_time() {
-            filing::file(&mut self.client, &self.statements).await?;
-            self.filing.done();
-        }
         let transaction = self.client.transaction().await.map_err(|error| classify(&error))?;
-        let Self { statements, lines, filing, .. } = self;
-        Ok(PostgresTurn { transaction, statements, lines, filing })
+        Ok(PostgresTurn { transaction, statements: &self.statements, lines: &mut self.lines })
     }
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
@@ -189,7 +170,6 @@ impl Turn for PostgresTurn<'_> {
             | StoreError::Corrupt(reason) => StoreError::Unknown(reason),
         })?;
         self.lines.remember(new_lines);
-        self.filing.add(commit.transactions.len());
         Ok(())
     }
 }

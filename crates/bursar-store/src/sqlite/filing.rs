@@ -1,4 +1,6 @@
-//! Transactions by account: filed in slices, and found again whether they are filed or not.
+//! Transactions by account: filed in slices, and found again whether they are filed or not. A statement looks into every
+//! slice, and through everything behind the last: small slices make it look often, large ones make it look long, and a
+//! turn wait.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +18,41 @@ use crate::chart_lines::damaged;
 
 /// Commit and place in it.
 pub(super) type Place = (i64, i64);
+
+/// Transactions of a slice.
+const SLICE: usize = 8_192;
+
+/// What this process has saved since it last filed.
+#[derive(Debug)]
+pub(super) struct Filing {
+    slice: usize,
+    gathered: usize,
+}
+
+impl Default for Filing {
+    fn default() -> Self {
+        Self::every(SLICE)
+    }
+}
+
+impl Filing {
+    /// Whoever was here before may have left something to be filed.
+    pub(super) const fn every(slice: usize) -> Self {
+        Self { slice, gathered: slice }
+    }
+
+    pub(super) const fn is_time(&self) -> bool {
+        self.gathered >= self.slice
+    }
+
+    pub(super) const fn add(&mut self, transactions: usize) {
+        self.gathered = self.gathered.saturating_add(transactions);
+    }
+
+    pub(super) const fn done(&mut self) {
+        self.gathered = 0;
+    }
+}
 
 /// A cross join is made in the order in which it is written: from the new commits to their postings, whatever the planner
 /// thinks of tables that it knows nothing about. A transaction that touches an account twice is filed once.

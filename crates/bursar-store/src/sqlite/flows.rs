@@ -1,5 +1,7 @@
 //! Flows, what they wait for, and the keys under which they were answered.
 
+use std::sync::Arc;
+
 use bursar_core::commit::{Commit, FlowWrite};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::{FlowReply, Key, KnownKey};
@@ -102,7 +104,7 @@ fn known_key(row: &Row<'_>) -> Result<KnownKey, StoreError> {
         key: Key { scope: get(row, 0)?, key: get(row, 1)? },
         request_hash: get(row, 2)?,
         flow: flow_id(row, 3)?,
-        reply: FlowReply::decode(&text).map_err(damaged)?,
+        reply: Arc::new(FlowReply::decode(&text).map_err(damaged)?),
         text,
     })
 }

@@ -22,8 +22,8 @@ use bursar_core::records::ReadSet;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
 
+use self::filing::Filing;
 use crate::chart_lines::ChartLines;
-use crate::filing::Filing;
 use crate::{Store, StoreError, Turn};
 
 mod embedded {

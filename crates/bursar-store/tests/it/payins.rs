@@ -1,5 +1,7 @@
 //! Pay-ins on every store: whatever a provider says, however often, the merchant is credited once.
 
+use std::sync::Arc;
+
 use bursar_core::idempotency::{FlowReply, Key};
 use bursar_core::payin::{NewPayIn, Said, View};
 use bursar_core::pricing::Tariff;
@@ -36,7 +38,7 @@ fn payin(reference: &str, amount: &str, said: Said, event: &str) -> NewPayIn {
 
 fn view(answer: Answer) -> (View, bool) {
     match answer.unwrap() {
-        Reply::Flow { reply, is_replay } => match *reply {
+        Reply::Flow { reply, is_replay } => match Arc::unwrap_or_clone(reply) {
             FlowReply::PayIn(view) => (view, is_replay),
             other => panic!("{other:?}"),
         },

@@ -1,5 +1,7 @@
 //! Payouts on every store: paid, refused, lost from sight, decided by hand, proven late, returned.
 
+use std::sync::Arc;
+
 use bursar_core::attempt::{Evidence, Source, Verdict};
 use bursar_core::effect::{Call, Effect};
 use bursar_core::feed::Cursor;
@@ -34,7 +36,7 @@ pub(crate) fn create(name: &str, amount: &str) -> Body {
 
 pub(crate) fn view(answer: Answer) -> View {
     match answer.unwrap() {
-        Reply::Flow { reply, .. } => match *reply {
+        Reply::Flow { reply, .. } => match Arc::unwrap_or_clone(reply) {
             FlowReply::Payout(view) => view,
             other @ (FlowReply::Reservation(_) | FlowReply::PayIn(_)) => panic!("{other:?}"),
         },

@@ -23,7 +23,7 @@ fn postgres_answers_as_memory_does() {
         let steps = steps().new_tree(&mut runner).unwrap().current();
         let expected = run(&mut Memory::default(), &rules, &steps, &[1 + number]);
         let url = cluster.new_database(&format!("books{number}"));
-        let mut store = block_on(Postgres::open(&url)).unwrap().filing_every(3 * number);
+        let mut store = block_on(Postgres::open(&url)).unwrap();
         assert_eq!(run(&mut store, &rules, &steps, &[1 + number]), expected);
         let report = block_on(store.verify(&rules.rulebook)).unwrap();
         assert_eq!(report.differences, Vec::<String>::new());
@@ -106,7 +106,7 @@ fn writers_that_are_all_new_do_not_deadlock() {
 
 /// Pay-ins of merchants that only this writer knows, a few at a time.
 async fn new_merchants(url: String, rules: &Rules, writer: u32) -> usize {
-    let mut store = Postgres::open(&url).await.unwrap().filing_every(30);
+    let mut store = Postgres::open(&url).await.unwrap();
     let mut posted = 0;
     for round in 0..5 {
         let numbers = round * 20..round * 20 + 20;

@@ -1,6 +1,7 @@
 //! Reservations on every store: their lives, their keys, and several processes that wake them.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::idempotency::{FlowReply, Key};
@@ -44,7 +45,7 @@ fn decide(key: Key, id: &str, verdict: Verdict, expected_version: Option<u64>) -
 
 fn view(answer: Answer) -> View {
     match answer.unwrap() {
-        Reply::Flow { reply, .. } => match *reply {
+        Reply::Flow { reply, .. } => match Arc::unwrap_or_clone(reply) {
             FlowReply::Reservation(view) => view,
             FlowReply::PayIn(view) => panic!("{view:?}"),
             FlowReply::Payout(view) => panic!("{view:?}"),
@@ -121,7 +122,7 @@ async fn keys(mut desk: Desk<'_, impl Store + Query>) {
     assert_eq!(again, Reply::Flow { reply: reply.clone(), is_replay: true });
     assert_eq!(code(desk.ask(reserve(key("a"), "11")).await), "idempotency_mismatch");
     let other = Key { scope: "m2".to_owned(), key: "a".to_owned() };
-    let FlowReply::Reservation(first) = *reply else { panic!("it is a reservation") };
+    let FlowReply::Reservation(first) = &*reply else { panic!("it is a reservation") };
     let second = view(desk.ask(reserve(other, "10")).await);
     assert_ne!(second.id, first.id, "the keys of two callers are apart");
 

@@ -10,10 +10,14 @@ use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use rusqlite::{Connection, params};
 
-use super::{Baseline, RECIPE, Rows};
+use super::{Baseline, Rows};
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::sqlite::{classify, feed, flows, rows, save};
 use crate::{Sqlite, StoreError};
+
+/// Instead of entries: postings by account, in place.
+const RECIPE: &str = "CREATE INDEX postings_by_source ON postings (source, tx) WHERE source <> 'world';
+    CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';";
 
 #[derive(Debug)]
 pub struct SqliteBaseline {
