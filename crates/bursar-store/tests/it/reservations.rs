@@ -135,7 +135,7 @@ async fn keys(mut desk: Desk<'_, impl Store + Query>) {
     assert_eq!(code(desk.ask(release).await), "flow_ended");
     // A replay long after its time: still what was answered then.
     desk.now = START + SignedDuration::from_hours(100);
-    assert_eq!(view(desk.ask(reserve(key("a"), "10")).await), first);
+    assert_eq!(view(desk.ask(reserve(key("a"), "10")).await), *first);
     assert_eq!(code(desk.ask(reserve(key("late"), "10")).await), "expires_in_the_past");
     assert_eq!(desk.balance(BANK).await, -1_000);
     desk.assert_sound().await;
