@@ -119,7 +119,7 @@ async fn keys(mut desk: Desk<'_, impl Store + Query>) {
     let first = desk.ask(reserve(key("a"), "10")).await.unwrap();
     let Reply::Flow { reply, is_replay: false } = first else { panic!("{first:?}") };
     let again = desk.ask(reserve(key("a"), "10.00")).await.unwrap();
-    assert_eq!(again, Reply::Flow { reply: reply.clone(), is_replay: true });
+    assert_eq!(again, Reply::Flow { reply: Arc::clone(&reply), is_replay: true });
     assert_eq!(code(desk.ask(reserve(key("a"), "11")).await), "idempotency_mismatch");
     let other = Key { scope: "m2".to_owned(), key: "a".to_owned() };
     let FlowReply::Reservation(first) = &*reply else { panic!("it is a reservation") };
