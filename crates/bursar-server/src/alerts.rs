@@ -1,7 +1,7 @@
 //! Whoever watches: raises an alert when somebody must look, and clears it when it is over.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bursar_core::registry::{Alert, Change, Content, Kind, Registration};
 use bursar_core::request::Body;
@@ -29,18 +29,23 @@ impl Default for AlertLimits {
 }
 
 const EVERY: Duration = Duration::from_secs(5);
+/// However many flows there are, looking takes at most one part in so many of the time.
+const SHARE: u32 = 20;
 /// What a process has seen for itself is over when it has not seen it again for so long.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
 
 /// Looks now and then, for ever.
 pub async fn watch(app: App) {
     let mut watcher = Watcher::default();
+    let mut pause = EVERY;
     loop {
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(pause).await;
+        let began = Instant::now();
         let read = app.0.readers.read(async |store| {
             Ok((store.live().await?, store.records(Kind::Alert, None, None, 500).await?))
         });
         let Ok((live, known)) = read.await else { continue };
+        pause = began.elapsed().saturating_mul(SHARE).max(EVERY);
         let known: BTreeMap<String, Alert> = known
             .into_iter()
             .filter_map(|record| match record.content {

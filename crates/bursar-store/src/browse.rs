@@ -66,6 +66,13 @@ pub trait Browse {
     fn live(&mut self) -> impl Future<Output = Result<Vec<Live>, StoreError>>;
 }
 
+/// From lane to lane, each by one look: however many payouts wait to be sent, none of them is read.
+pub(crate) const SUBMIT_CHANNELS: &str = "WITH RECURSIVE lanes (lane) AS (
+        SELECT min(lane) FROM due
+        UNION ALL
+        SELECT (SELECT min(lane) FROM due WHERE due.lane > lanes.lane) FROM lanes WHERE lanes.lane IS NOT NULL)
+    SELECT substr(lane, length('submit:') + 1) AS channel FROM lanes WHERE lane LIKE 'submit:%'";
+
 /// Which flows somebody wants to see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowFilter {

@@ -66,6 +66,8 @@ rules! {
         "The merchant does not know what became of the money, or is told twice.";
     I17: "What somebody decided without having seen the latest has no effect.",
         "Money moves on a decision about something that is no longer so.";
+    I18: "Money is given to the merchant as returned only if it came back.",
+        "The merchant has money that the channel has kept, or paid to the beneficiary.";
     C1: "What contradicts the books once money has moved becomes a case.",
         "Money is lost or owed, and nobody is looking for it.";
     K1: "What was once said to be paid is known for ever.",

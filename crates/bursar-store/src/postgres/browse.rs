@@ -4,6 +4,7 @@ use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::ids::{CommitId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
+use bursar_core::payout::LANE;
 use bursar_core::registry::{Kind, Record, RecordKey};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -11,7 +12,7 @@ use uuid::Uuid;
 use super::row::{self, get};
 use super::{Postgres, feed, flows, registry};
 use crate::StoreError;
-use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, WINDOW};
+use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, SUBMIT_CHANNELS, WINDOW};
 use crate::chart_lines::{damaged, time};
 
 impl Browse for Postgres {
@@ -108,9 +109,13 @@ impl Browse for Postgres {
 
     async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
         self.reconnect().await?;
-        let sql = "SELECT DISTINCT f.state::json #>> '{flow,terms,channel}' COLLATE \"C\" AS channel
-                   FROM due d JOIN flows f ON f.id = d.flow WHERE f.kind = 'payout' ORDER BY channel";
-        self.session().query(sql, &[]).await?.iter().map(|row| get(row, 0)).collect()
+        let sql = format!(
+            "{SUBMIT_CHANNELS}
+             UNION
+             SELECT f.state::json #>> '{{flow,terms,channel}}' COLLATE \"C\"
+             FROM due d JOIN flows f ON f.id = d.flow WHERE d.lane = '{LANE}' ORDER BY channel"
+        );
+        self.session().query(&sql, &[]).await?.iter().map(|row| get(row, 0)).collect()
     }
 
     async fn live(&mut self) -> Result<Vec<Live>, StoreError> {

@@ -46,6 +46,8 @@ pub struct Postgres {
     pub(crate) client: Client,
     pub(crate) statements: Statements,
     pub(crate) lines: ChartLines,
+    /// All that it reads is of one moment, which is lost with the connection.
+    is_of_one_moment: bool,
 }
 
 pub struct PostgresTurn<'s> {
@@ -77,8 +79,13 @@ impl Postgres {
     pub async fn reader(url: &str) -> Result<Self, StoreError> {
         let config = parse(url)?;
         let client = connect(&config).await?;
+        Self::connected(config, client).await
+    }
+
+    async fn connected(config: Config, client: Client) -> Result<Self, StoreError> {
         let lines = row::chart_lines(&client).await?;
-        Ok(Self { config, client, statements: Statements::default(), lines })
+        let statements = Statements::default();
+        Ok(Self { config, client, statements, lines, is_of_one_moment: false })
     }
 
     pub(crate) async fn open_at(config: Config) -> Result<Self, StoreError> {
@@ -90,8 +97,7 @@ impl Postgres {
         migrated.map_err(|error| StoreError::from_migration(&error))?;
         let unlock = "SELECT pg_advisory_unlock(7002114)";
         client.batch_execute(unlock).await.map_err(|error| classify(&error))?;
-        let lines = row::chart_lines(&client).await?;
-        Ok(Self { config, client, statements: Statements::default(), lines })
+        Self::connected(config, client).await
     }
 
     fn session(&self) -> Session<'_, Client> {
@@ -100,6 +106,12 @@ impl Postgres {
 
     /// A connection that was lost is made again.
     async fn reconnect(&mut self) -> Result<(), StoreError> {
+        if self.client.is_closed() && self.is_of_one_moment {
+            return Err(StoreError::Unavailable(
+                "the connection was lost in the middle of a report, which would mix two moments if it went on"
+                    .to_owned(),
+            ));
+        }
         if self.client.is_closed() {
             self.client = connect(&self.config).await?;
             self.statements = Statements::default();

@@ -157,6 +157,8 @@ impl Query for Postgres {
         // Nobody waits for a report, so it may take its time.
         let sql = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
              SET LOCAL idle_in_transaction_session_timeout = 0";
-        self.client.batch_execute(sql).await.map_err(|error| classify(&error))
+        self.client.batch_execute(sql).await.map_err(|error| classify(&error))?;
+        self.is_of_one_moment = true;
+        Ok(())
     }
 }

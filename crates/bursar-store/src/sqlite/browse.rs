@@ -4,6 +4,7 @@ use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::ids::{CommitId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
+use bursar_core::payout::LANE;
 use bursar_core::registry::{Kind, Record, RecordKey};
 use rusqlite::params;
 use uuid::Uuid;
@@ -12,7 +13,7 @@ use super::load::{all, one};
 use super::row::{self, get};
 use super::{Sqlite, feed, flows, registry};
 use crate::StoreError;
-use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, WINDOW};
+use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, SUBMIT_CHANNELS, WINDOW};
 use crate::chart_lines::{damaged, time};
 
 impl Browse for Sqlite {
@@ -105,9 +106,13 @@ impl Browse for Sqlite {
     }
 
     async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT DISTINCT json_extract(f.state, '$.flow.terms.channel') AS channel
-                   FROM due d JOIN flows f ON f.id = d.flow WHERE f.kind = 'payout' ORDER BY channel";
-        all(&self.connection, sql, [], |row| get(row, 0))
+        let sql = format!(
+            "{SUBMIT_CHANNELS}
+             UNION
+             SELECT json_extract(f.state, '$.flow.terms.channel')
+             FROM due d CROSS JOIN flows f ON f.id = d.flow WHERE d.lane = '{LANE}' ORDER BY channel"
+        );
+        all(&self.connection, &sql, [], |row| get(row, 0))
     }
 
     async fn live(&mut self) -> Result<Vec<Live>, StoreError> {

@@ -289,11 +289,33 @@ async fn tell_story(url: String, rules: &Rules, writer: u32) -> Vec<(String, Ans
     answers
 }
 
+/// A report does not go on with books that have changed under it.
+#[test]
+fn a_report_that_loses_its_connection_ends() {
+    let cluster = Cluster::start();
+    block_on(async {
+        drop(Postgres::open(&cluster.url()).await.unwrap());
+        let mut store = Postgres::reader(&cluster.url()).await.unwrap();
+        store.read_at_one_moment().await.unwrap();
+        assert_eq!(store.accounts().await.unwrap(), []);
+        let others = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                      WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        assert_eq!(ask(&cluster.url(), others).await, 1);
+        for _ in 0..3 {
+            let error = store.accounts().await.unwrap_err();
+            assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        }
+    });
+}
+
 /// How many there were, ever.
 async fn deadlocks(url: &str) -> i64 {
+    ask(url, "SELECT sum(deadlocks)::bigint FROM pg_stat_database").await
+}
+
+async fn ask(url: &str, sql: &str) -> i64 {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
-    let sql = "SELECT sum(deadlocks)::bigint FROM pg_stat_database";
     client.query_one(sql, &[]).await.unwrap().get(0)
 }
 

@@ -12,7 +12,7 @@ use super::{Mutation, Plant, mutation};
 
 type Advanced = Result<Option<Advance>, Rejection>;
 
-pub(super) const MUTATIONS: [Mutation; 27] = [
+pub(super) const MUTATIONS: [Mutation; 28] = [
     mutation(
         "release-on-timeout",
         "A timeout is taken for a failure: the money is given back.",
@@ -108,6 +108,17 @@ pub(super) const MUTATIONS: [Mutation; 27] = [
             let is_failed = matches!(payout.state, State::Failed { .. });
             if is_failed && tells(event, Verdict::NotPaid { is_retryable: false }) {
                 return done(failed(payout));
+            }
+            advance(payout, event, context)
+        }),
+    ),
+    mutation(
+        "denial-is-a-return",
+        "What was settled and is then said to have failed is given to the merchant as if it had come back.",
+        Plant::Payout(|payout, event, context| {
+            let is_denied = tells(event, Verdict::NotPaid { is_retryable: false });
+            if payout.state == State::Success && is_denied {
+                return done(moved(payout, State::Returned, &[Booking::Return]));
             }
             advance(payout, event, context)
         }),

@@ -200,9 +200,20 @@ fn book(around: &Around, world: &mut World, booking: Booking) -> Result<(), Brok
         Booking::Return if world.is_held || world.is_returned => {
             return broken(Rule::I6, "money came back that had not left, or had come back before");
         }
+        Booking::Return if !came_back(world, is_truthful) => {
+            return broken(Rule::I18, "it was given to the merchant, and nothing had come back");
+        }
         Booking::Return => world.is_returned = true,
     }
     Ok(())
+}
+
+/// Whether what was settled is said to have come back, and has, if the channel tells the truth.
+fn came_back(world: &World, is_truthful: bool) -> bool {
+    world.payout.settled.is_some_and(|number| {
+        let is_said = world.payout.attempts.get(number).said.has(Verdict::Returned);
+        is_said && (!is_truthful || world.truths.get(number) == Truth::Returned)
+    })
 }
 
 /// Whether the channel has paid or may pay it, and has not said the contrary where it may change its mind.
