@@ -40,7 +40,11 @@ impl World {
         self.scene.after(delay, Event::Restart { process });
     }
 
+    /// It starts again, unless somebody has started it already.
     pub(crate) fn restart(&mut self, process: usize) -> Result<(), StoreError> {
+        if self.processes.get(process).is_none_or(|known| known.is_up) {
+            return Ok(());
+        }
         let mut books = self.place.open(self.scene.settings.options.plant)?;
         self.look_again(&mut books)?;
         let clock = Clock::new(self.scene.now, self.clock_error());

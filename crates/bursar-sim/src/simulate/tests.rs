@@ -49,6 +49,14 @@ fn a_seed_does_the_same_in_memory_and_in_a_file() {
     }
 }
 
+/// What each of them found is mended: a process that died just before everything healed was started twice (6081).
+#[test]
+fn seeds_that_broke_something_once_hold_now() {
+    for seed in [6_081] {
+        assert_eq!(live(&Options::new(seed)).broken, None, "seed {seed}");
+    }
+}
+
 #[test]
 fn whether_the_trace_is_kept_changes_nothing() {
     let kept = live(&Options { is_traced: true, ..Options::new(9) });

@@ -120,7 +120,8 @@ pub(crate) async fn chart_line(
         [&code, &account.name, &account.class.name(), &pattern, &account.liquidity, &account.view];
     // A line that is there stays as it is: whoever holds the head may need it for an account.
     let sql = "INSERT INTO chart_lines (gl, name, class, address, liquidity, view)
-               VALUES ($1::text::bigint, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
+               VALUES ($1::text::bigint, $2, $3, $4, $5, $6)
+               ON CONFLICT (gl, name, class, address, liquidity, view) DO NOTHING";
     session.query(sql, &values).await?;
     let sql = "SELECT line FROM chart_lines WHERE gl = $1::text::bigint AND name = $2 AND class = $3 AND address = $4
                    AND liquidity = $5 AND view = $6";

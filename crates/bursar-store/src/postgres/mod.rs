@@ -104,19 +104,20 @@ impl Postgres {
         Session { client: &self.client, statements: &self.statements }
     }
 
-    /// A connection that was lost is made again.
+    /// A connection that was lost is made again, if that makes no difference.
     async fn reconnect(&mut self) -> Result<(), StoreError> {
-        if self.client.is_closed() && self.is_of_one_moment {
+        if !self.client.is_closed() {
+            return Ok(());
+        }
+        if self.is_of_one_moment {
             return Err(StoreError::Unavailable(
                 "the connection was lost in the middle of a report, which would mix two moments if it went on"
                     .to_owned(),
             ));
         }
-        if self.client.is_closed() {
-            self.client = connect(&self.config).await?;
-            self.statements = Statements::default();
-            self.lines = row::chart_lines(&self.client).await?;
-        }
+        self.client = connect(&self.config).await?;
+        self.statements = Statements::default();
+        self.lines = row::chart_lines(&self.client).await?;
         Ok(())
     }
 }
@@ -141,8 +142,7 @@ pub(crate) async fn connect(config: &Config) -> Result<Client, StoreError> {
     // Plans made on empty tables stay bad; these statements always want the index. A process that stands still in the
     // middle of a turn holds locks that all others wait for: the turn is ended for it, and has not happened.
     let settings =
-        "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-         SET plan_cache_mode = force_custom_plan; SET jit = off;
+        "SET enable_seqscan = off; SET plan_cache_mode = force_custom_plan; SET jit = off;
          SET idle_in_transaction_session_timeout = '5s'";
     client.batch_execute(settings).await.map_err(|error| classify(&error))?;
     Ok(client)
