@@ -31,6 +31,8 @@ impl Default for AlertLimits {
 const EVERY: Duration = Duration::from_secs(5);
 /// However many flows there are, looking takes at most one part in so many of the time.
 const SHARE: u32 = 20;
+/// But nobody is left unwatched for longer.
+const LONGEST: Duration = Duration::from_mins(1);
 /// What a process has seen for itself is over when it has not seen it again for so long.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
 
@@ -44,8 +46,9 @@ pub async fn watch(app: App) {
         let read = app.0.readers.read(async |store| {
             Ok((store.live().await?, store.records(Kind::Alert, None, None, 500).await?))
         });
+        pause = EVERY;
         let Ok((live, known)) = read.await else { continue };
-        pause = began.elapsed().saturating_mul(SHARE).max(EVERY);
+        pause = began.elapsed().saturating_mul(SHARE).clamp(EVERY, LONGEST);
         let known: BTreeMap<String, Alert> = known
             .into_iter()
             .filter_map(|record| match record.content {

@@ -133,7 +133,7 @@ impl Query for AnyStore {
         history(after: u64, limit: u32) -> Vec<SavedCommit>;
         transactions_of(addresses: &[Name], after: Cursor, limit: u32) -> Vec<(Cursor, Transaction)>;
         end() -> End;
-        filed() -> Option<Filed>;
+        filed() -> Filed;
         read_at_one_moment() -> ();
     }
 }

@@ -7,6 +7,7 @@ use bursar_core::flow::Flow;
 use bursar_core::ids::{CommitId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
+use bursar_core::payout::submit_lane;
 use bursar_core::registry::{Kind, Record, RecordKey};
 use jiff::Timestamp;
 
@@ -66,12 +67,18 @@ pub trait Browse {
     fn live(&mut self) -> impl Future<Output = Result<Vec<Live>, StoreError>>;
 }
 
-/// From lane to lane, each by one look: however many payouts wait to be sent, none of them is read.
-pub(crate) const SUBMIT_CHANNELS: &str = "WITH RECURSIVE lanes (lane) AS (
-        SELECT min(lane) FROM due
-        UNION ALL
-        SELECT (SELECT min(lane) FROM due WHERE due.lane > lanes.lane) FROM lanes WHERE lanes.lane IS NOT NULL)
-    SELECT substr(lane, length('submit:') + 1) AS channel FROM lanes WHERE lane LIKE 'submit:%'";
+/// The channels that payouts wait to be sent through. From lane to lane, each by one look: however many there are, none
+/// of them is read.
+pub(crate) fn submit_channels() -> String {
+    let prefix = submit_lane("");
+    format!(
+        "WITH RECURSIVE lanes (lane) AS (
+            SELECT min(lane) FROM due
+            UNION ALL
+            SELECT (SELECT min(lane) FROM due WHERE due.lane > lanes.lane) FROM lanes WHERE lanes.lane IS NOT NULL)
+        SELECT substr(lane, length('{prefix}') + 1) AS channel FROM lanes WHERE lane LIKE '{prefix}%'"
+    )
+}
 
 /// Which flows somebody wants to see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -103,8 +103,8 @@ pub trait Query {
     /// The end of the chain, and how many rows there are in all.
     fn end(&mut self) -> impl Future<Output = Result<End, StoreError>>;
 
-    /// How far transactions are filed under their accounts. None if they need not be.
-    fn filed(&mut self) -> impl Future<Output = Result<Option<Filed>, StoreError>>;
+    /// What is filed under accounts beside the transactions themselves, if statements are read by it.
+    fn filed(&mut self) -> impl Future<Output = Result<Filed, StoreError>>;
 
     /// From here on, all reads see the books as they are now. Without it, a report could mix two moments.
     fn read_at_one_moment(&mut self) -> impl Future<Output = Result<(), StoreError>>;

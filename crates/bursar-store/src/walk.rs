@@ -75,8 +75,7 @@ pub trait Walk: Query {
     fn verify(&mut self, rulebook: &Rulebook) -> impl Future<Output = Result<Report, StoreError>> {
         async move {
             let accounts = self.accounts().await?;
-            let mut verifier = Verifier::new(rulebook, &accounts);
-            verifier.expect(self.filed().await?.unwrap_or_default());
+            let mut verifier = Verifier::new(rulebook, &accounts).with(self.filed().await?);
             let add = |commit: &SavedCommit| {
                 verifier.add(commit);
                 Ok::<(), StoreError>(())

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
 
 use crate::chart::GlAccount;
 use crate::commit::{SavedCommit, chain};
@@ -52,12 +53,32 @@ pub struct End {
     pub audit: u64,
 }
 
-/// How far transactions are filed under the accounts that they touch, and how many entries that makes.
+/// Entries under the accounts that transactions touch, in whichever order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filed {
-    /// The last commit that is.
-    pub until: u64,
-    pub entries: u64,
+    /// The last commit whose transactions are filed.
+    until: u64,
+    entries: u64,
+    /// Of a digest of each.
+    sum: u64,
+}
+
+impl Filed {
+    pub fn until(commit: u64) -> Self {
+        Self { until: commit, ..Self::default() }
+    }
+
+    /// A transaction under an account: commit, and place in it.
+    pub fn add(&mut self, account: &str, commit: u64, n: u64) {
+        let mut hash = Sha256::new();
+        hash.update(commit.to_be_bytes());
+        hash.update(n.to_be_bytes());
+        hash.update(account.as_bytes());
+        let bytes: [u8; 32] = hash.finalize().into();
+        let digest = bytes.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();
+        self.entries = self.entries.saturating_add(1);
+        self.sum = self.sum.wrapping_add(digest);
+    }
 }
 
 /// More would not help anybody to find the first cause.
@@ -82,8 +103,8 @@ pub struct Verifier<'r> {
     /// What the flows say that they wait for.
     waiting: BTreeSet<(Due, FlowId)>,
     filed: Filed,
-    /// Entries that there must be.
-    entries: u64,
+    /// What must be filed.
+    expected: Filed,
     report: Report,
 }
 
@@ -106,14 +127,15 @@ impl<'r> Verifier<'r> {
             told: BTreeMap::new(),
             waiting: BTreeSet::new(),
             filed: Filed::default(),
-            entries: 0,
+            expected: Filed::default(),
             report: Report::default(),
         }
     }
 
-    /// Says how much is filed, before the first commit: statements are read by it.
-    pub const fn expect(&mut self, filed: Filed) {
-        self.filed = filed;
+    /// The same for books whose statements are read by what is filed.
+    #[must_use]
+    pub fn with(self, filed: Filed) -> Self {
+        Self { filed, expected: Filed::until(filed.until), ..self }
     }
 
     /// The next commit, in order.
@@ -136,8 +158,13 @@ impl<'r> Verifier<'r> {
         }
         // The stored hash goes on, so that one changed row is reported once and not in every later commit.
         self.hash = commit.hash;
-        for transaction in &commit.transactions {
+        for (transaction, n) in commit.transactions.iter().zip(0..) {
             self.transaction(commit.seq, transaction);
+            if commit.seq <= self.expected.until {
+                for account in journal::touched(&transaction.postings) {
+                    self.expected.add(account, commit.seq, n);
+                }
+            }
         }
         for event in &commit.events {
             self.event(commit.seq, event);
@@ -161,10 +188,6 @@ impl<'r> Verifier<'r> {
             journal::legs(&transaction.postings, |address| metadata.get(address).map(|gl| &**gl));
         if let Err(error) = legs {
             self.differ(format!("{place} is not double entry: {error}"));
-        }
-        if seq <= self.filed.until {
-            let touched = u64::try_from(journal::touched(&transaction.postings).len());
-            self.entries = self.entries.saturating_add(touched.unwrap_or(u64::MAX));
         }
         for posting in &transaction.postings {
             self.report.postings = self.report.postings.saturating_add(1);
@@ -270,12 +293,11 @@ impl<'r> Verifier<'r> {
                 "there are {rows} {what}, but commits have {chained}: rows stand outside the chain"
             ));
         }
-        if self.filed.entries != self.entries {
-            let Filed { until, entries } = self.filed;
-            let expected = self.entries;
+        if self.filed != self.expected {
+            let (Filed { until, entries, .. }, expected) = (self.filed, self.expected.entries);
             self.differ(format!(
-                "transactions up to commit {until} have {entries} entries under their accounts instead of {expected}: \
-                 statements are not complete"
+                "the {entries} entries under accounts up to commit {until} are not the {expected} of its transactions: \
+                 statements are wrong"
             ));
         }
         let head = (end.seq, end.hash);

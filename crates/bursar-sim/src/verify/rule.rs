@@ -66,10 +66,10 @@ rules! {
         "The merchant does not know what became of the money, or is told twice.";
     I17: "What somebody decided without having seen the latest has no effect.",
         "Money moves on a decision about something that is no longer so.";
-    I18: "Money is given to the merchant as returned only if it came back.",
-        "The merchant has money that the channel has kept, or paid to the beneficiary.";
     C1: "What contradicts the books once money has moved becomes a case.",
         "Money is lost or owed, and nobody is looking for it.";
+    C2: "Money is given to the merchant as returned only if it came back.",
+        "The merchant has money that the channel has kept, or paid to the beneficiary.";
     K1: "What was once said to be paid is known for ever.",
         "An attempt that was paid is taken for one that may be sent again.";
     P1: "A pay-in is booked at most once.",

@@ -1,7 +1,7 @@
 //! Baselines for benchmarks: the same rows, written without a decision.
 //!
-//! *Raw* is the limit that a store is measured against: rows that were decided elsewhere, into the same tables and
-//! indexes, by the fastest bulk path. *Naive* is what one writes first: a transaction per event, a statement per row, a
+//! *Raw* is the limit that a store is measured against: rows that were decided elsewhere, into the same tables, by the
+//! fastest bulk path. *Naive* is what one writes first: a transaction per event, a statement per row, a
 //! balance update per posting. Neither checks anything, so they make books of their own and refuse books that are there.
 //! Both follow a fixed recipe, so that figures of different versions can be compared: postings are indexed by account in
 //! place, whatever the engine does to find them.

@@ -305,8 +305,8 @@ impl Query for Memory {
         })
     }
 
-    async fn filed(&mut self) -> Result<Option<Filed>, StoreError> {
-        Ok(None)
+    async fn filed(&mut self) -> Result<Filed, StoreError> {
+        Ok(Filed::default())
     }
 
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::row::{self, get};
 use super::{Postgres, feed, flows, registry};
 use crate::StoreError;
-use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, SUBMIT_CHANNELS, WINDOW};
+use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, WINDOW, submit_channels};
 use crate::chart_lines::{damaged, time};
 
 impl Browse for Postgres {
@@ -110,10 +110,11 @@ impl Browse for Postgres {
     async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
         self.reconnect().await?;
         let sql = format!(
-            "{SUBMIT_CHANNELS}
+            "{}
              UNION
              SELECT f.state::json #>> '{{flow,terms,channel}}' COLLATE \"C\"
-             FROM due d JOIN flows f ON f.id = d.flow WHERE d.lane = '{LANE}' ORDER BY channel"
+             FROM due d JOIN flows f ON f.id = d.flow WHERE d.lane = '{LANE}' ORDER BY channel",
+            submit_channels()
         );
         self.session().query(&sql, &[]).await?.iter().map(|row| get(row, 0)).collect()
     }

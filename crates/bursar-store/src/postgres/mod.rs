@@ -154,6 +154,9 @@ impl Store for Postgres {
     async fn begin(&mut self) -> Result<PostgresTurn<'_>, StoreError> {
         self.reconnect().await?;
         let transaction = self.client.transaction().await.map_err(|error| classify(&error))?;
+        // Whoever stands still in the middle of a copy is not idle, and holds locks as well.
+        let limit = "SET LOCAL statement_timeout = '10s'";
+        transaction.batch_execute(limit).await.map_err(|error| classify(&error))?;
         Ok(PostgresTurn { transaction, statements: &self.statements, lines: &mut self.lines })
     }
 

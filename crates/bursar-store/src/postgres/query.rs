@@ -148,8 +148,8 @@ impl Query for Postgres {
     }
 
     /// Indexes find postings by account at once.
-    async fn filed(&mut self) -> Result<Option<Filed>, StoreError> {
-        Ok(None)
+    async fn filed(&mut self) -> Result<Filed, StoreError> {
+        Ok(Filed::default())
     }
 
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {

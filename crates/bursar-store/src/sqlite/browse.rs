@@ -13,7 +13,7 @@ use super::load::{all, one};
 use super::row::{self, get};
 use super::{Sqlite, feed, flows, registry};
 use crate::StoreError;
-use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, SUBMIT_CHANNELS, WINDOW};
+use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, WINDOW, submit_channels};
 use crate::chart_lines::{damaged, time};
 
 impl Browse for Sqlite {
@@ -107,10 +107,11 @@ impl Browse for Sqlite {
 
     async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
         let sql = format!(
-            "{SUBMIT_CHANNELS}
+            "{}
              UNION
              SELECT json_extract(f.state, '$.flow.terms.channel')
-             FROM due d CROSS JOIN flows f ON f.id = d.flow WHERE d.lane = '{LANE}' ORDER BY channel"
+             FROM due d CROSS JOIN flows f ON f.id = d.flow WHERE d.lane = '{LANE}' ORDER BY channel",
+            submit_channels()
         );
         all(&self.connection, &sql, [], |row| get(row, 0))
     }

@@ -84,7 +84,9 @@ impl Sqlite {
             .run(&mut connection)
             .map_err(|error| StoreError::from_migration(&error))?;
         let lines = row::chart_lines(&connection)?;
-        Ok(Self { connection, lines, filing: Filing::default(), lock: Some(lock) })
+        let filing = Filing::default();
+        filing.file(&mut connection);
+        Ok(Self { connection, lines, filing, lock: Some(lock) })
     }
 
     /// Reads the books beside the process that writes them, which has brought their schema up to date.
@@ -99,8 +101,10 @@ impl Sqlite {
 
     /// How many transactions are filed under their accounts at once: few, if somebody wants to see it happen.
     #[must_use]
-    pub fn filing_every(self, transactions: usize) -> Self {
-        Self { filing: Filing::every(transactions), ..self }
+    pub fn filing_every(mut self, transactions: usize) -> Self {
+        self.filing = Filing::every(transactions);
+        self.filing.file(&mut self.connection);
+        self
     }
 }
 
@@ -108,10 +112,7 @@ impl Store for Sqlite {
     type Turn<'s> = SqliteTurn<'s>;
 
     async fn begin(&mut self) -> Result<SqliteTurn<'_>, StoreError> {
-        if self.filing.is_time() {
-            filing::file(&mut self.connection)?;
-            self.filing.done();
-        }
+        self.filing.file_in_time(&mut self.connection);
         let behavior = TransactionBehavior::Immediate;
         let transaction = self
             .connection

@@ -111,8 +111,8 @@ impl Query for Sqlite {
         end.ok_or_else(|| damaged("the head is missing"))
     }
 
-    async fn filed(&mut self) -> Result<Option<Filed>, StoreError> {
-        filing::filed(&self.connection).map(Some)
+    async fn filed(&mut self) -> Result<Filed, StoreError> {
+        filing::filed(&self.connection)
     }
 
     /// Nobody else writes while this process holds the data directory.

@@ -1,6 +1,6 @@
 //! The file: what survives, what is locked, and what is not believed.
 
-use bursar_store::{Query as _, Sqlite, StoreError};
+use bursar_store::{Query as _, Sqlite, StoreError, Walk as _};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
@@ -53,4 +53,58 @@ fn a_file_that_is_no_database_is_not_believed() {
 fn a_directory_that_cannot_be_made_is_named() {
     let error = Sqlite::open(std::path::Path::new("/proc/nowhere")).unwrap_err();
     assert!(error.to_string().contains("/proc/nowhere"), "{error}");
+}
+
+/// Statements are read by entries, and nothing in the file keeps them equal to the postings.
+#[test]
+fn entries_that_were_changed_are_found() {
+    let changes = [
+        "DELETE FROM slices WHERE seq = (SELECT min(seq) FROM slices)",
+        "DELETE FROM entries WHERE account = (SELECT max(account) FROM entries)",
+        "UPDATE entries SET account = account || 'x' WHERE account = (SELECT min(account) FROM entries)",
+        "UPDATE entries SET n = n + 1 WHERE slice = (SELECT max(seq) FROM slices)",
+    ];
+    let rules = rules();
+    for change in changes {
+        let scratch = Scratch::new();
+        let mut store = Sqlite::open(scratch.path()).unwrap().filing_every(3);
+        run(&mut store, &rules, &some_steps(), &[3]);
+        let verified = block_on(store.verify(&rules.rulebook)).unwrap();
+        assert_eq!(verified.differences, Vec::<String>::new());
+        drop(store);
+        let file = rusqlite::Connection::open(scratch.path().join("bursar.sqlite")).unwrap();
+        let slices: u32 =
+            file.query_row("SELECT count(*) FROM slices", [], |row| row.get(0)).unwrap();
+        assert!(slices > 2, "{slices}");
+        file.execute_batch(change).unwrap();
+        let mut store = Sqlite::open(scratch.path()).unwrap();
+        let found = block_on(store.verify(&rules.rulebook)).unwrap().differences;
+        assert!(
+            matches!(&found[..], [one] if one.contains("statements are wrong")),
+            "{change}: {found:?}"
+        );
+    }
+}
+
+/// Books from before there were entries, and books that somebody writes a little into again and again.
+#[test]
+fn what_others_left_is_filed_when_it_fills_a_slice() {
+    let scratch = Scratch::new();
+    let rules = rules();
+    let before = run(&mut Sqlite::open(scratch.path()).unwrap(), &rules, &some_steps(), &[3]);
+    let slices = || {
+        let file = rusqlite::Connection::open(scratch.path().join("bursar.sqlite")).unwrap();
+        file.query_row("SELECT count(*) FROM slices", [], |row| row.get::<_, u32>(0)).unwrap()
+    };
+    assert_eq!(slices(), 0, "there are few");
+    for _ in 0..3 {
+        drop(Sqlite::open(scratch.path()).unwrap());
+    }
+    assert_eq!(slices(), 0, "nobody files a few because somebody has started");
+    let mut store = Sqlite::open(scratch.path()).unwrap().filing_every(3);
+    let rows = before.history.iter().map(|commit| commit.transactions.len().max(1)).sum::<usize>();
+    let filed = usize::try_from(slices()).unwrap();
+    assert!(filed > 2 && filed <= rows / 3, "{filed} of {rows}");
+    let report = block_on(store.verify(&rules.rulebook)).unwrap();
+    assert_eq!(report.differences, Vec::<String>::new());
 }

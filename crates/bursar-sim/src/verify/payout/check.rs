@@ -201,7 +201,7 @@ fn book(around: &Around, world: &mut World, booking: Booking) -> Result<(), Brok
             return broken(Rule::I6, "money came back that had not left, or had come back before");
         }
         Booking::Return if !came_back(world, is_truthful) => {
-            return broken(Rule::I18, "it was given to the merchant, and nothing had come back");
+            return broken(Rule::C2, "it was given to the merchant, and nothing had come back");
         }
         Booking::Return => world.is_returned = true,
     }

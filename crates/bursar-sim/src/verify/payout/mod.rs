@@ -178,8 +178,8 @@ impl Model for Around {
     }
 
     fn rules(&self) -> Vec<Rule> {
-        use Rule::{C1, I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I14, I15, I16, I17, I18, L1};
-        let always = [I1, I6, I7, I8, I9, I10, I16, I17, I18, C1, L1];
+        use Rule::{C1, C2, I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I14, I15, I16, I17, L1};
+        let always = [I1, I6, I7, I8, I9, I10, I16, I17, C2, C1, L1];
         let mut rules = always.to_vec();
         if self.profile.is_truthful {
             rules.extend([I2, I3, I4, I5, I14]);

@@ -7,16 +7,12 @@ use bursar_core::ids::CommitId;
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::rules::Rules;
-use bursar_core::verify::{Report, Verifier};
+use bursar_core::verify::Report;
 use bursar_store::baseline::Rows;
-use bursar_store::{Query, StoreError};
+use bursar_store::{Query, Walk as _};
 
 use super::measure::failed;
 use crate::failure::Failure;
-
-/// Commits and flows that are read back at once.
-const PAGE: u32 = 16;
-const FLOWS_PAGE: u32 = 10_000;
 
 /// A commit that was decided, with everything that raw and naive write of it.
 pub(super) struct Decided {
@@ -82,38 +78,11 @@ impl Head {
 
 /// Reads all books back and recomputes them.
 pub(super) async fn verify(books: &mut impl Query, rules: &Rules) -> Result<Report, Failure> {
-    let report = report(books, rules).await.map_err(|error| failed(&error))?;
+    let report = books.verify(&rules.rulebook).await.map_err(|error| failed(&error))?;
     match report.differences.first() {
         Some(difference) => Err(Failure::new(format!(
             "the books of the benchmark are wrong: {difference}. Its figures mean nothing; report this"
         ))),
         None => Ok(report),
     }
-}
-
-async fn report(books: &mut impl Query, rules: &Rules) -> Result<Report, StoreError> {
-    let accounts = books.accounts().await?;
-    let mut verifier = Verifier::new(&rules.rulebook, &accounts);
-    verifier.expect(books.filed().await?.unwrap_or_default());
-    let mut after = 0;
-    loop {
-        let page = books.history(after, PAGE).await?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        for commit in &page {
-            verifier.add(commit);
-        }
-    }
-    let mut after = None;
-    loop {
-        let page = books.flows(after, FLOWS_PAGE).await?;
-        let Some(last) = page.last() else { break };
-        after = Some(last.id);
-        for flow in &page {
-            verifier.add_flow(flow);
-        }
-    }
-    let (holds, due) = (books.holds().await?, books.due().await?);
-    let end = books.end().await?;
-    Ok(verifier.finish(&accounts, &holds, &due, &end))
 }
