@@ -76,7 +76,9 @@ impl Caller {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Option<Answer> {
-        let mut stream = TcpStream::connect(&self.address).ok()?;
+        // One that stands still takes no more connections when enough of them wait for it.
+        let address = self.address.parse().unwrap();
+        let mut stream = TcpStream::connect_timeout(&address, self.patience).ok()?;
         stream.set_read_timeout(Some(self.patience)).unwrap();
         let mut head = vec![
             format!("{method} {path} HTTP/1.1"),
