@@ -8,7 +8,7 @@ use crate::payin::{self, NewPayIn};
 use crate::payout::{self, Cancellation, NewPayout, Resolution};
 use crate::registry::Registration;
 use crate::rejection::Rejection;
-use crate::request::{Body, Report, Request, Told, Wake};
+use crate::request::{Body, Mail, Report, Request, Told, Wake};
 use crate::reservation::{Booking, Decision, NewReservation, Terms};
 use crate::rulebook::Bound;
 use crate::rules::Rules;
@@ -29,6 +29,7 @@ pub(crate) enum Admitted<'r> {
     Switch(Box<Switch>, Admission),
     Register(Box<Registration>, Admission),
     Wake(Wake, Admission),
+    Mail(Box<Mail>, Admission),
     SetAside(String, Admission),
     Refused(Rejection),
 }
@@ -151,6 +152,12 @@ impl<'r> Admitted<'r> {
                 Ok(Self::Switch(Box::new(switch.clone()), admission))
             }
             Body::Wake(wake) => Ok(Self::Wake(wake.clone(), admission)),
+            Body::Mail(mail) => {
+                if let Mail::Replay { actor, .. } | Mail::Test { actor, .. } = mail {
+                    check_actor(actor)?;
+                }
+                Ok(Self::Mail(Box::new(mail.clone()), admission))
+            }
             Body::SetAside { lane } => Ok(Self::SetAside(lane.clone(), admission)),
         }
     }
@@ -185,6 +192,7 @@ impl<'r> Admitted<'r> {
             | Self::Switch(_, admission)
             | Self::Register(_, admission)
             | Self::Wake(_, admission)
+            | Self::Mail(_, admission)
             | Self::SetAside(_, admission) => Some(admission),
             Self::Refused(_) => None,
         }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use crate::control::ControlWrite;
+use crate::delivery::Parcel;
 use crate::effect::Effect;
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::Flow;
@@ -35,6 +36,8 @@ pub struct Commit {
     pub relied_on: Vec<(RecordKey, u64)>,
     /// What is done in the world once all of this is saved.
     pub effects: Vec<Effect>,
+    /// What is sent to endpoints of merchants once all of this is saved.
+    pub parcels: Vec<Parcel>,
     /// One for each request of the batch, in its order.
     pub answers: Vec<Answer>,
 }

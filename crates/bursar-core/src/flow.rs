@@ -6,8 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::delivery::Delivery;
 use crate::funds::Funds;
-use crate::ids::{FlowId, PayInId, PayoutId, ReservationId};
+use crate::ids::{DeliveryId, FlowId, PayInId, PayoutId, ReservationId};
 use crate::payin::{self, PayIn};
 use crate::payout::Payout;
 use crate::rejection::Rejection;
@@ -40,6 +41,7 @@ pub enum FlowState {
     Reservation(Reservation),
     Payout(Box<Payout>),
     PayIn(Box<PayIn>),
+    Delivery(Box<Delivery>),
 }
 
 /// The one thing that a live flow waits for.
@@ -64,6 +66,7 @@ impl Flow {
             FlowState::Payout(payout) => payout.due(),
             // A pay-in waits for nothing: whoever has news speaks.
             FlowState::PayIn(_) => None,
+            FlowState::Delivery(delivery) => delivery.due(),
         }?;
         Some(Due { at: self.not_before(due.at), ..due })
     }
@@ -74,6 +77,7 @@ impl Flow {
             FlowState::Reservation(reservation) => reservation.due()?.at,
             FlowState::Payout(payout) => payout.state.due()?,
             FlowState::PayIn(_) => return None,
+            FlowState::Delivery(delivery) => delivery.due()?.at,
         };
         Some(self.not_before(at))
     }
@@ -84,6 +88,7 @@ impl Flow {
             FlowState::Reservation(_) => lane == reservation::LANE,
             FlowState::Payout(payout) => payout.waits_in(lane),
             FlowState::PayIn(_) => false,
+            FlowState::Delivery(delivery) => delivery.due().is_some_and(|due| due.lane == lane),
         }
     }
 
@@ -107,6 +112,7 @@ impl Flow {
             FlowState::Reservation(_) => ReservationId::from_uuid(self.id.uuid()).to_string(),
             FlowState::Payout(_) => PayoutId::from_uuid(self.id.uuid()).to_string(),
             FlowState::PayIn(_) => PayInId::from_uuid(self.id.uuid()).to_string(),
+            FlowState::Delivery(_) => DeliveryId::from_uuid(self.id.uuid()).to_string(),
         }
     }
 }
@@ -151,6 +157,7 @@ impl FlowState {
             Self::Reservation(_) => "reservation",
             Self::Payout(_) => "payout",
             Self::PayIn(_) => "payin",
+            Self::Delivery(_) => "delivery",
         }
     }
 
@@ -159,37 +166,48 @@ impl FlowState {
             Self::Reservation(reservation) => reservation.state.status(),
             Self::Payout(payout) => payout.state.status(),
             Self::PayIn(payin) => payin.state.status(),
+            Self::Delivery(delivery) => delivery.state.status(),
         }
     }
 
-    pub fn funds(&self) -> &Funds {
+    /// The money that it is about, if it is about money.
+    pub fn funds(&self) -> Option<&Funds> {
         match self {
-            Self::Reservation(reservation) => &reservation.terms.funds,
-            Self::Payout(payout) => &payout.terms.funds,
-            Self::PayIn(payin) => &payin.terms.funds,
+            Self::Reservation(reservation) => Some(&reservation.terms.funds),
+            Self::Payout(payout) => Some(&payout.terms.funds),
+            Self::PayIn(payin) => Some(&payin.terms.funds),
+            Self::Delivery(_) => None,
         }
     }
 
     pub fn payout(&self) -> Option<&Payout> {
         match self {
             Self::Payout(payout) => Some(payout),
-            Self::Reservation(_) | Self::PayIn(_) => None,
+            Self::Reservation(_) | Self::PayIn(_) | Self::Delivery(_) => None,
         }
     }
 
     pub fn payin(&self) -> Option<&PayIn> {
         match self {
             Self::PayIn(payin) => Some(payin),
-            Self::Reservation(_) | Self::Payout(_) => None,
+            Self::Reservation(_) | Self::Payout(_) | Self::Delivery(_) => None,
         }
     }
 
-    /// The event that tells the merchant that it is so.
-    pub fn event(&self) -> &'static str {
+    pub fn delivery(&self) -> Option<&Delivery> {
         match self {
-            Self::Reservation(reservation) => reservation.state.event(),
-            Self::Payout(payout) => payout.state.event(),
-            Self::PayIn(payin) => payin.state.event(),
+            Self::Delivery(delivery) => Some(delivery),
+            Self::Reservation(_) | Self::Payout(_) | Self::PayIn(_) => None,
+        }
+    }
+
+    /// The event that tells the merchant that it is so; nobody is told that he is told.
+    pub fn event(&self) -> Option<&'static str> {
+        match self {
+            Self::Reservation(reservation) => Some(reservation.state.event()),
+            Self::Payout(payout) => Some(payout.state.event()),
+            Self::PayIn(payin) => Some(payin.state.event()),
+            Self::Delivery(_) => None,
         }
     }
 }
@@ -202,6 +220,7 @@ impl Flow {
             FlowState::Reservation(flow) => to_json(&Versioned { v, parked, flow }),
             FlowState::Payout(flow) => to_json(&Versioned { v, parked, flow }),
             FlowState::PayIn(flow) => to_json(&Versioned { v, parked, flow }),
+            FlowState::Delivery(flow) => to_json(&Versioned { v, parked, flow }),
         }
     }
 
@@ -213,6 +232,7 @@ impl Flow {
             }
             "payout" => read(text).map(|(flow, parked)| (FlowState::Payout(flow), parked)),
             "payin" => read(text).map(|(flow, parked)| (FlowState::PayIn(flow), parked)),
+            "delivery" => read(text).map(|(flow, parked)| (FlowState::Delivery(flow), parked)),
             _ => Err("this version does not know such flows".to_owned()),
         };
         read.map_err(|reason| UnreadableState { kind: kind.to_owned(), reason })

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::flow::{Flow, FlowState, to_json};
 use crate::ids::FlowId;
 use crate::rejection::Rejection;
-use crate::{payin, payout, reservation};
+use crate::{delivery, payin, payout, reservation};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
@@ -41,6 +41,7 @@ pub enum FlowReply {
     Payout(payout::View),
     #[serde(rename = "payin")]
     PayIn(payin::View),
+    Delivery(delivery::View),
 }
 
 impl Key {
@@ -85,6 +86,7 @@ impl FlowReply {
             }
             FlowState::Payout(payout) => Self::Payout(payout::View::new(flow, payout)),
             FlowState::PayIn(payin) => Self::PayIn(payin::View::new(flow, payin)),
+            FlowState::Delivery(delivery) => Self::Delivery(delivery::View::new(flow, delivery)),
         }
     }
 

@@ -15,6 +15,7 @@ pub mod channel;
 pub mod chart;
 pub mod commit;
 pub mod control;
+pub mod delivery;
 pub mod effect;
 pub mod feed;
 pub mod flow;

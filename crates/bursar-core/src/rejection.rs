@@ -177,6 +177,16 @@ pub enum Rejection {
         "after {attempts} attempts, or because there is evidence that it was paid, there is no new attempt: nothing was changed. Confirm what happened instead"
     )]
     NoNewAttempt { attempts: usize },
+    #[error("this is not how an endpoint is set up: {why}. Nothing was changed; correct it")]
+    BadEndpoint { why: &'static str },
+    #[error(
+        "the merchant has {most} endpoints that are on: nothing was changed. Delete or disable one first"
+    )]
+    TooManyEndpoints { most: usize },
+    #[error(
+        "the endpoint `{id}` is {status}: nothing is sent to it. Enable it first, or choose another"
+    )]
+    EndpointOff { id: String, status: &'static str },
     #[error("the template of {event} failed: {reason}. Nothing was posted; run `bursar check`")]
     TemplateFailed { event: Name, reason: String },
 }
@@ -236,6 +246,9 @@ impl Rejection {
             Self::NotStuck { .. } => "not_stuck",
             Self::SecondPersonNeeded { .. } => "second_person_needed",
             Self::NoNewAttempt { .. } => "no_new_attempt",
+            Self::BadEndpoint { .. } => "bad_endpoint",
+            Self::TooManyEndpoints { .. } => "too_many_endpoints",
+            Self::EndpointOff { .. } => "endpoint_off",
             Self::TemplateFailed { .. } => "template_failed",
         }
     }

@@ -1,12 +1,16 @@
 //! Everything that may enter, and the batch that one turn decides.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use crate::admit::Admitted;
 use crate::attempt::Evidence;
 use crate::control::Switch;
+use crate::delivery;
 use crate::idempotency::{FlowReply, Key};
-use crate::ids::{CommitId, FlowId, Seed, TransactionId};
+use crate::ids::{CommitId, DeliveryId, EndpointId, FlowId, Seed, TransactionId};
 use crate::ledger::{Admission, Event, Posted};
 use crate::payin::NewPayIn;
 use crate::payout::{self, Cancellation, NewPayout, Resolution};
@@ -69,17 +73,52 @@ pub enum Body {
     Register(Registration),
     /// Time has passed: flows may be due.
     Wake(Wake),
+    /// Something about what merchants are told.
+    Mail(Mail),
     /// Waking the first due flow of this lane makes turns fail: it is not stepped, only put off.
     SetAside {
         lane: String,
     },
 }
 
+#[derive(Debug, Clone)]
+pub enum Mail {
+    /// Send what is due to endpoints of merchants.
+    Deliver(Deliver),
+    /// Beginning the first of these makes turns fail: it is only put off.
+    SetAside(Deliver),
+    /// An endpoint is off: what waits for it is not sent.
+    Cancel { endpoint: EndpointId, limit: u32 },
+    /// Send these again.
+    Replay { actor: String, deliveries: BTreeSet<DeliveryId> },
+    /// Tell an endpoint something that means nothing.
+    Test { actor: String, endpoint: EndpointId },
+}
+
 /// What became of an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub flow: FlowId,
-    pub event: payout::Event,
+    pub event: News,
+}
+
+/// What somebody who was sent out has to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    Payout(payout::Event),
+    Delivery(delivery::Event),
+}
+
+impl From<payout::Event> for News {
+    fn from(event: payout::Event) -> Self {
+        Self::Payout(event)
+    }
+}
+
+impl From<delivery::Event> for News {
+    fn from(event: delivery::Event) -> Self {
+        Self::Delivery(event)
+    }
 }
 
 /// What a channel says, by the reference that it was given.
@@ -97,6 +136,27 @@ pub struct Wake {
     pub limit: u32,
 }
 
+/// How many deliveries may begin, and for whom. No endpoint keeps another waiting.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deliver {
+    pub limit: u32,
+    /// Begin behind this endpoint, so that everybody has a turn.
+    pub after: Option<EndpointId>,
+    /// Endpoints to whom something is on its way.
+    pub busy: BTreeMap<EndpointId, Busy>,
+    /// Endpoints that are not looked at now.
+    pub skipped: BTreeSet<EndpointId>,
+    /// Retries as well, behind all first attempts.
+    pub with_retries: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Busy {
+    pub in_flight: u32,
+    /// How many have begun in this second.
+    pub begun: u32,
+}
+
 /// What a request is answered with.
 pub type Answer = Result<Reply, Rejection>;
 
@@ -109,6 +169,9 @@ pub enum Reply {
         is_replay: bool,
     },
     Woken(Woken),
+    Delivering(Delivering),
+    /// What is sent again, as it is now.
+    Replayed(Vec<delivery::View>),
     /// It was taken note of; this is where the flow stands now.
     Noted {
         name: String,
@@ -127,6 +190,18 @@ pub struct Woken {
     pub flows: Vec<String>,
     /// What they must do was refused, and they were set aside for a while. Somebody must look at these.
     pub refused: Vec<(String, Rejection)>,
+}
+
+/// The deliveries that have begun.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delivering {
+    pub count: u32,
+    /// Whose was the last.
+    pub last: Option<EndpointId>,
+    /// Endpoints for whom more waits than may begin now.
+    pub full: BTreeSet<EndpointId>,
+    /// Endpoints that are left alone until then.
+    pub blocked: BTreeMap<EndpointId, Timestamp>,
 }
 
 /// Requests that are decided together. Where batches are cut changes no answer.
@@ -176,13 +251,27 @@ impl<'r> Batch<'r> {
             | Admitted::Switch(..)
             | Admitted::Register(..)
             | Admitted::Wake(..)
+            | Admitted::Mail(..)
             | Admitted::SetAside(..)
             | Admitted::Refused(_) => None,
         })
     }
 
+    fn mail(&self) -> impl Iterator<Item = &Mail> {
+        self.requests.iter().filter_map(|request| {
+            if let Admitted::Mail(mail, _) = request { Some(&**mail) } else { None }
+        })
+    }
+
+    pub(crate) fn delivers(&self) -> bool {
+        self.mail().any(|mail| matches!(mail, Mail::Deliver(_)))
+    }
+
     /// Whether nothing is stepped: then whatever makes a step fail is not even looked at.
     pub(crate) fn only_sets_aside(&self) -> bool {
-        self.requests.iter().all(|request| matches!(request, Admitted::SetAside(..)))
+        let lanes =
+            self.requests.iter().filter(|request| matches!(request, Admitted::SetAside(..)));
+        let mail = self.mail().filter(|mail| matches!(mail, Mail::SetAside(_)));
+        lanes.count().saturating_add(mail.count()) == self.requests.len()
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::channel::Channel;
+use crate::delivery::Schedule;
 use crate::money::{Currency, Money};
 use crate::pricing::Tariff;
 use crate::rulebook::Rulebook;
@@ -20,6 +21,8 @@ pub struct Rules {
     pub default_bank: String,
     /// Above this many units of a currency, two people decide about a payout that is stuck.
     pub four_eyes_above: i64,
+    /// How merchants are told.
+    pub deliveries: Schedule,
 }
 
 /// A ledger without channels: nothing can be paid out.
@@ -33,6 +36,7 @@ impl From<Rulebook> for Rules {
             provider_banks: BTreeMap::new(),
             default_bank: "main".to_owned(),
             four_eyes_above: 1_000_000,
+            deliveries: Schedule::default(),
         }
     }
 }

@@ -2,10 +2,11 @@
 //! decided is done once it is saved; the outcome comes back to the inbox.
 //!
 //! `engine` is the loop as a value: inputs in, outputs out, no clock, no waiting. `host` is the thin shell that gives it
-//! a store, a clock and channels; `handle` is what everybody else holds.
+//! a store, a clock, channels and a courier; `handle` is what everybody else holds.
 
 mod channels;
 mod clock;
+mod courier;
 mod engine;
 mod handle;
 mod host;
@@ -13,7 +14,10 @@ mod stats;
 
 pub use channels::{Channels, lost};
 pub use clock::{Clock, SystemClock, TestClock, steadied};
-pub use engine::{Cause, Engine, Failed, Input, Limits, Output, Returned, Ticket, Unanswered};
+pub use courier::{Courier, not_sent};
+pub use engine::{
+    CameBack, Cause, Engine, Failed, Input, Limits, Output, Returned, Ticket, Unanswered,
+};
 pub use handle::{Handle, NotAdvanced};
 pub use host::Host;
-pub use stats::{Alert, ChannelStats, Stats};
+pub use stats::{Alert, ChannelStats, DeliveryStats, Stats};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use bursar_core::delivery;
 use bursar_core::ids::FlowId;
 use bursar_core::payout::{Answer, Event, Outcome};
 use bursar_core::rejection::Rejection;
@@ -33,6 +34,7 @@ pub struct Stats {
     /// finds nothing to do also turns on a full disk.
     pub not_saved_at: Option<Timestamp>,
     pub channels: BTreeMap<String, ChannelStats>,
+    pub deliveries: DeliveryStats,
     /// How many alerts there were in all.
     pub alerts: u64,
     /// The latest alerts, oldest first.
@@ -47,6 +49,18 @@ pub struct ChannelStats {
     pub unknown: u64,
     /// Answers, to submissions and questions, that the connector has no meaning for.
     pub unmapped: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeliveryStats {
+    /// Attempts that have come back with a 2xx.
+    pub taken: u64,
+    /// Attempts that have come back with anything else.
+    pub failed: u64,
+    /// Attempts that have not come back.
+    pub in_flight: u64,
+    /// How long attempts took, in all.
+    pub milliseconds: u64,
 }
 
 /// Something that a person must look at.
@@ -89,6 +103,15 @@ impl Stats {
             self.latest_alerts.pop_front();
         }
         self.latest_alerts.push_back((at, alert));
+    }
+
+    /// What came back from an endpoint.
+    pub(crate) fn brought(&mut self, event: &delivery::Event) {
+        let delivery::Event::Returned { took_ms, outcome, .. } = event else { return };
+        let is_taken = matches!(outcome, delivery::Outcome::Answered { status, .. } if (200..300).contains(status));
+        let stats = &mut self.deliveries;
+        add(&mut stats.milliseconds, *took_ms);
+        add(if is_taken { &mut stats.taken } else { &mut stats.failed }, 1);
     }
 
     /// What came back from a channel.

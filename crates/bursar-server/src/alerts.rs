@@ -53,7 +53,10 @@ pub async fn watch(app: App) {
             .into_iter()
             .filter_map(|record| match record.content {
                 Content::Alert(alert) => Some((record.id, alert)),
-                Content::Merchant(_) | Content::Beneficiary(_) | Content::ApiKey(_) => None,
+                Content::Merchant(_)
+                | Content::Beneficiary(_)
+                | Content::ApiKey(_)
+                | Content::Endpoint(_) => None,
             })
             .collect();
         for (name, alert) in watcher.look(&app, &live, &known) {

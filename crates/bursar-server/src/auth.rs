@@ -119,7 +119,8 @@ impl Keys {
             Content::ApiKey(_)
             | Content::Merchant(_)
             | Content::Beneficiary(_)
-            | Content::Alert(_) => None,
+            | Content::Alert(_)
+            | Content::Endpoint(_) => None,
         });
         self.remember(digest, caller.clone());
         Ok(caller)

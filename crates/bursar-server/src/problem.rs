@@ -161,6 +161,8 @@ const fn status(rejection: &Rejection) -> StatusCode {
         | Rejection::NotCancellable { .. }
         | Rejection::NotStuck { .. }
         | Rejection::SecondPersonNeeded { .. }
+        | Rejection::TooManyEndpoints { .. }
+        | Rejection::EndpointOff { .. }
         | Rejection::NoNewAttempt { .. } => StatusCode::CONFLICT,
         Rejection::NotDoubleEntry { .. }
         | Rejection::TemplateFailed { .. }
@@ -194,6 +196,7 @@ const fn status(rejection: &Rejection) -> StatusCode {
         | Rejection::BadName
         | Rejection::BadScope
         | Rejection::BadRemarks
+        | Rejection::BadEndpoint { .. }
         | Rejection::UnknownMarket { .. } => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }

@@ -6,7 +6,7 @@ use bursar_core::commit::{Commit, SavedCommit};
 use bursar_core::control::Control;
 use bursar_core::feed::{AuditEntry, Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
-use bursar_core::ids::{CommitId, FlowId};
+use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
@@ -14,7 +14,7 @@ use bursar_core::records::ReadSet;
 use bursar_core::registry::{Kind, Record, RecordKey};
 use bursar_core::verify::{End, Filed};
 
-use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live};
+use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live};
 use crate::{Postgres, PostgresTurn, Query, Sqlite, SqliteTurn, Store, StoreError, Turn};
 
 /// Where the books are.
@@ -142,6 +142,8 @@ impl Browse for AnyStore {
     hand_on! {
         accounts_at(addresses: &[Name]) -> Vec<(Name, Account)>;
         flows_back(filter: &FlowFilter, before: Option<FlowId>, limit: u32) -> FlowPage;
+        lane_back(lane: &str, filter: &FlowFilter, before: Option<LanePlace>, limit: u32) -> LanePage;
+        deliveries_of(event: EventId) -> Vec<Flow>;
         events_of(resource: &str, after: u64, limit: u32) -> Vec<FeedEvent>;
         audit_back(before: Option<AuditPlace>, limit: u32) -> Vec<(AuditPlace, AuditEntry)>;
         record(key: &RecordKey) -> Option<Record>;

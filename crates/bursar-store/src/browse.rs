@@ -4,7 +4,7 @@ use std::future::Future;
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::Flow;
-use bursar_core::ids::{CommitId, FlowId};
+use bursar_core::ids::{CommitId, EndpointId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::payout::submit_lane;
@@ -30,6 +30,21 @@ pub trait Browse {
         before: Option<FlowId>,
         limit: u32,
     ) -> impl Future<Output = Result<FlowPage, StoreError>>;
+
+    /// Flows that wait in a lane and match, before a place, the latest first.
+    fn lane_back(
+        &mut self,
+        lane: &str,
+        filter: &FlowFilter,
+        before: Option<LanePlace>,
+        limit: u32,
+    ) -> impl Future<Output = Result<LanePage, StoreError>>;
+
+    /// The deliveries of an event.
+    fn deliveries_of(
+        &mut self,
+        event: EventId,
+    ) -> impl Future<Output = Result<Vec<Flow>, StoreError>>;
 
     /// What was told about a resource behind a number, in order.
     fn events_of(
@@ -90,6 +105,18 @@ pub struct FlowFilter {
     pub from: Option<Timestamp>,
     /// Made before this time.
     pub until: Option<Timestamp>,
+    /// Deliveries to this endpoint.
+    pub endpoint: Option<EndpointId>,
+}
+
+/// Since when a flow waits, and which it is.
+pub type LanePlace = (Timestamp, FlowId);
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LanePage {
+    pub flows: Vec<Flow>,
+    /// Where to go on, if there may be more.
+    pub next: Option<LanePlace>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -122,7 +149,43 @@ impl FlowFilter {
             && self.merchant.as_ref().is_none_or(|merchant| flow.merchant == *merchant)
             && self.from.is_none_or(|from| flow.created_at >= from)
             && self.until.is_none_or(|until| flow.created_at < until)
+            && self.endpoint.is_none_or(|endpoint| {
+                flow.state.delivery().is_some_and(|found| found.terms.endpoint == endpoint)
+            })
     }
+
+    /// The endpoint as the stores write it.
+    pub(crate) fn endpoint(&self) -> Option<String> {
+        self.endpoint.map(|endpoint| endpoint.to_string())
+    }
+}
+
+/// Whether it is a delivery of this event.
+pub(crate) fn is_of(flow: &Flow, event: EventId) -> bool {
+    flow.state.delivery().is_some_and(|delivery| delivery.terms.event == event)
+}
+
+impl LanePage {
+    /// A page of at most `limit` flows, and the last row that was looked at, if the window was full.
+    pub(crate) fn new(flows: Vec<Flow>, limit: u32, window_end: Option<LanePlace>) -> Self {
+        let page = FlowPage::new(flows, limit, None);
+        let last = page.flows.last().filter(|_| page.next.is_some());
+        let last = last.and_then(|flow| Some((flow.due()?.at, flow.id)));
+        Self { next: last.or(window_end), flows: page.flows }
+    }
+}
+
+/// Whether a flow matches its filter, as a condition. `p` is how the store writes its places: from 4 on.
+pub(crate) fn condition(p: char) -> String {
+    let endpoint = match p {
+        '$' => "state::json #>> '{flow,terms,endpoint}'",
+        _ => "json_extract(state, '$.flow.terms.endpoint')",
+    };
+    format!(
+        "kind = {p}4 AND (CAST({p}5 AS TEXT) IS NULL OR status = {p}5) AND (CAST({p}6 AS TEXT) IS NULL OR merchant = {p}6)
+         AND (CAST({p}7 AS BIGINT) IS NULL OR created_at >= {p}7) AND (CAST({p}8 AS BIGINT) IS NULL OR created_at < {p}8)
+         AND (CAST({p}9 AS TEXT) IS NULL OR {endpoint} = {p}9)"
+    )
 }
 
 impl FlowPage {

@@ -1,30 +1,32 @@
 //! The decision: a batch and the records it asked for in, a commit out. Later requests see what earlier ones did.
 
+mod delivery;
+mod endpoint;
 mod payin;
 mod payout;
 mod registry;
 mod reservation;
+mod wake;
 
 pub(crate) use payout::epoch_name;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use crate::admit::{Admitted, Post, TakeBack};
 use crate::commit::{Commit, FlowWrite};
 use crate::control::{Control, ControlWrite, Standing, Switch, Turned};
+use crate::delivery::Parcel;
 use crate::effect::{Call, Effect};
 use crate::feed::{AuditEntry, FeedEvent};
-use crate::flow::{Flow, FlowState, is_flow_name};
+use crate::flow::{Flow, is_flow_name};
 use crate::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
 use crate::ids::{EventId, FlowId};
 use crate::ledger::{Admission, Ledger, Posted, REVERT};
 use crate::records::ReadSet;
 use crate::registry::{Record, RecordKey, RecordWrite};
 use crate::rejection::Rejection;
-use crate::request::{Answer, Batch, Reply, Wake, Woken};
+use crate::request::{Answer, Batch, Reply};
 use crate::rules::Rules;
 
 /// Decides a batch. Nothing is read and nothing is written: the commit says what must be saved.
@@ -47,7 +49,11 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
             Admitted::Switch(switch, admission) => draft.switch(switch, admission),
             Admitted::Register(change, admission) => draft.register(change, admission),
             Admitted::Wake(wake, admission) => Ok(draft.wake(wake, admission)),
-            Admitted::SetAside(lane, admission) => Ok(draft.set_aside(lane, admission)),
+            Admitted::Mail(mail, admission) => draft.mail(mail, admission),
+            Admitted::SetAside(lane, admission) => {
+                let first = draft.due(lane, admission.now, 1);
+                Ok(draft.set_aside(&first, admission))
+            }
             Admitted::Refused(rejection) => Err(rejection.clone()),
         })
         .collect();
@@ -85,6 +91,7 @@ struct Draft<'r> {
     events: Vec<FeedEvent>,
     audit: Vec<AuditEntry>,
     effects: Vec<Effect>,
+    parcels: Vec<Parcel>,
     /// The switches as they were read, and as they are now.
     control_before: Control,
     control: Control,
@@ -116,6 +123,7 @@ impl<'r> Draft<'r> {
             events: Vec::with_capacity(room),
             audit: Vec::new(),
             effects: Vec::with_capacity(room),
+            parcels: Vec::new(),
             control_before: control.clone(),
             control,
             records: registry.into_iter().map(|record| (record.key(), record)).collect(),
@@ -126,7 +134,9 @@ impl<'r> Draft<'r> {
 
     fn into_commit(self, answers: Vec<Answer>) -> Commit {
         let control = self.control_write();
-        let Self { ledger, mut flows, flows_before, mut keys, events, audit, effects, .. } = self;
+        let Self {
+            ledger, mut flows, flows_before, mut keys, events, audit, effects, parcels, ..
+        } = self;
         // What this very commit changes is checked by its own version.
         let changed = &self.records_before;
         let relied_on = self.relied_on.into_iter().filter(|(key, _)| !changed.contains_key(key));
@@ -147,7 +157,7 @@ impl<'r> Draft<'r> {
         new_keys.extend(self.new_keys.iter().filter_map(|digest| keys.remove(digest)));
         let rest = ledger.into_commit(answers);
         let (flows, keys) = (flow_writes, new_keys);
-        Commit { flows, keys, events, audit, control, records, relied_on, effects, ..rest }
+        Commit { flows, keys, events, audit, control, records, relied_on, effects, parcels, ..rest }
     }
 
     /// Whoever saves must find the switches as they were read, if anything is sent or a switch was thrown.
@@ -265,54 +275,20 @@ impl<'r> Draft<'r> {
 
     /// The same in words that somebody has already found.
     fn tell_as(&mut self, flow: &Flow, data: String, admission: &Admission) {
+        let Some(kind) = flow.state.event() else { return };
         let resource = flow.name();
         let seed = admission.seed.child([&resource, &flow.sequence.to_string()]);
-        self.events.push(FeedEvent {
+        let event = FeedEvent {
             id: EventId::new(admission.now, &seed, 0),
-            kind: flow.state.event().to_owned(),
+            kind: kind.to_owned(),
             resource,
             merchant: flow.merchant.clone(),
             sequence: flow.sequence,
             time: admission.now,
             data,
-        });
-    }
-
-    /// Gives every flow of the lane whose time has come the event that says so.
-    fn wake(&mut self, wake: &Wake, admission: &Admission) -> Reply {
-        let limit = usize::try_from(wake.limit).unwrap_or(usize::MAX);
-        let mut woken = Woken::default();
-        for id in self.due(&wake.lane, admission.now, limit) {
-            let Some(flow) = self.flows.get(&id) else { continue };
-            let name = flow.name();
-            let advanced = match &flow.state {
-                FlowState::Reservation(_) => {
-                    let flow = flow.clone();
-                    self.advance_reservation(flow, crate::reservation::Event::Due, admission)
-                }
-                FlowState::Payout(_) => {
-                    self.advance_payout(id, &crate::payout::Event::Due, admission)
-                }
-                // It waits for nothing.
-                FlowState::PayIn(_) => Ok(()),
-            };
-            match advanced {
-                Ok(()) => woken.flows.push(name),
-                Err(rejection) => {
-                    woken.refused.push((name, rejection));
-                    if let Some(flow) = self.flows.get(&id).cloned() {
-                        self.put(flow.park(admission.now), admission);
-                    }
-                }
-            }
-        }
-        // They stay due; whoever is behind them is woken all the same.
-        let unreadable = self.unreadable.iter().map(|id| {
-            let id = id.to_string();
-            (id.clone(), Rejection::Unreadable { id })
-        });
-        woken.refused.extend(unreadable);
-        Reply::Woken(woken)
+        };
+        self.fan_out(&event, admission);
+        self.events.push(event);
     }
 
     /// A flow that is not among those that were read: it is not there, or cannot be read.
@@ -321,17 +297,6 @@ impl<'r> Draft<'r> {
             return Rejection::Unreadable { id: name };
         }
         Rejection::UnknownFlow { id: name }
-    }
-
-    /// Puts off the first due flow of the lane, so that those behind it are not kept waiting.
-    fn set_aside(&mut self, lane: &str, admission: &Admission) -> Reply {
-        let mut woken = Woken::default();
-        for id in self.due(lane, admission.now, 1) {
-            let Some(flow) = self.flows.get(&id).cloned() else { continue };
-            woken.flows.push(flow.name());
-            self.put(flow.park(admission.now), admission);
-        }
-        Reply::Woken(woken)
     }
 
     fn note(
@@ -348,19 +313,6 @@ impl<'r> Draft<'r> {
             note: note.to_owned(),
             time: admission.now,
         });
-    }
-
-    /// The flows of a lane whose time has come, longest overdue first.
-    fn due(&self, lane: &str, now: Timestamp, limit: usize) -> Vec<FlowId> {
-        let mut due: Vec<(Timestamp, FlowId)> = self
-            .flows
-            .values()
-            .filter_map(|flow| Some((flow.due_at().filter(|at| *at <= now)?, flow)))
-            .filter(|(_, flow)| flow.waits_in(lane))
-            .map(|(at, flow)| (at, flow.id))
-            .collect();
-        due.sort_unstable();
-        due.into_iter().map(|(_, id)| id).take(limit).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::payout::{
     Advance, Booking, Cancellation, Context, Decision, Event, Payout, State, advance,
 };
 use crate::rejection::Rejection;
-use crate::request::{Answer, Reply, Report, Told};
+use crate::request::{Answer, News, Reply, Report, Told};
 
 impl Draft<'_> {
     pub(super) fn create_payout(
@@ -63,7 +63,12 @@ impl Draft<'_> {
 
     /// Something was said about an attempt, by whoever ran an effect or by the channel itself.
     pub(super) fn report(&mut self, report: &Report, admission: &Admission) -> Answer {
-        self.advance_payout(report.flow, &report.event, admission)?;
+        match &report.event {
+            News::Payout(event) => self.advance_payout(report.flow, event, admission)?,
+            News::Delivery(event) => {
+                self.advance_delivery(report.flow, event, admission)?;
+            }
+        }
         let Some(flow) = self.flows.get(&report.flow) else {
             return Err(Rejection::UnknownFlow { id: report.flow.to_string() });
         };
@@ -89,7 +94,7 @@ impl Draft<'_> {
             attempt.evidence().map(|(known, _)| known).find(|known| known.says(&told.evidence));
         let evidence = said.unwrap_or(&told.evidence).clone();
         let event = Event::Told { attempt: attempt.number, evidence };
-        self.report(&Report { flow, event }, admission)
+        self.report(&Report { flow, event: event.into() }, admission)
     }
 
     pub(super) fn cancel_payout(&mut self, cancel: &Cancel, admission: &Admission) -> Answer {

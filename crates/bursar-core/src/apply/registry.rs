@@ -5,7 +5,7 @@ use crate::feed::{ALERT, FeedEvent};
 use crate::flow::to_json;
 use crate::ids::EventId;
 use crate::ledger::Admission;
-use crate::registry::{Alert, Content, MerchantStatus, Record, RecordKey, Registration};
+use crate::registry::{Alert, Change, Content, MerchantStatus, Record, RecordKey, Registration};
 use crate::rejection::Rejection;
 use crate::request::{Answer, Reply};
 
@@ -25,7 +25,31 @@ impl Draft<'_> {
         if let Some(known) = before.filter(|known| known.content == content) {
             return Ok(Reply::Registered { record: Box::new(known.clone()), is_new: false });
         }
-        let now = admission.now;
+        let is_new = before.is_none();
+        if let (Change::Endpoint { id, .. }, Content::Endpoint(endpoint)) = (change, &content) {
+            self.subscribe(*id, endpoint, admission)?;
+        }
+        let record = self.put_record(key, content, admission);
+        match &record.content {
+            Content::Alert(alert) => self.tell_alert(&record, alert, change.action(), admission),
+            Content::Merchant(_)
+            | Content::Beneficiary(_)
+            | Content::ApiKey(_)
+            | Content::Endpoint(_) => {
+                self.note((actor, change.action()), &record.id, "", admission);
+            }
+        }
+        Ok(Reply::Registered { record: Box::new(record), is_new })
+    }
+
+    /// Puts a record that was made or has changed where later requests find it.
+    pub(super) fn put_record(
+        &mut self,
+        key: RecordKey,
+        content: Content,
+        admission: &Admission,
+    ) -> Record {
+        let (before, now) = (self.records.get(&key), admission.now);
         let record = Record {
             id: key.id.clone(),
             version: before.map_or(0, |record| record.version).saturating_add(1),
@@ -37,13 +61,7 @@ impl Draft<'_> {
         self.records_before.entry(key.clone()).or_insert(before);
         self.records.insert(key, record.clone());
         self.ledger.touch(now);
-        match &record.content {
-            Content::Alert(alert) => self.tell_alert(&record, alert, change.action(), admission),
-            Content::Merchant(_) | Content::Beneficiary(_) | Content::ApiKey(_) => {
-                self.note((actor, change.action()), &record.id, "", admission);
-            }
-        }
-        Ok(Reply::Registered { record: Box::new(record), is_new: before.is_none() })
+        record
     }
 
     /// An alert that changes is told; its versions number its events.
@@ -74,9 +92,13 @@ impl Draft<'_> {
                     Err(Rejection::MerchantClosed { merchant: id.to_owned() })
                 }
             },
-            Some(Content::Beneficiary(_) | Content::ApiKey(_) | Content::Alert(_)) | None => {
-                Err(Rejection::UnknownMerchant { merchant: id.chars().take(80).collect() })
-            }
+            Some(
+                Content::Beneficiary(_)
+                | Content::ApiKey(_)
+                | Content::Alert(_)
+                | Content::Endpoint(_),
+            )
+            | None => Err(Rejection::UnknownMerchant { merchant: id.chars().take(80).collect() }),
         }
     }
 }

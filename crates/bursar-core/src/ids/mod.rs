@@ -157,6 +157,16 @@ id!(BeneficiaryId, "ben", "a beneficiary id");
 id!(ApiKeyId, "key", "an API key id");
 
 id!(
+    /// Where a merchant wants to be told.
+    EndpointId, "we", "a webhook endpoint id"
+);
+
+id!(
+    /// One event for one endpoint.
+    DeliveryId, "dlv", "a delivery id"
+);
+
+id!(
     /// Something that was told to the outside.
     EventId, "evt", "an event id"
 );
@@ -176,6 +186,38 @@ impl From<PayInId> for FlowId {
 impl From<PayoutId> for FlowId {
     fn from(id: PayoutId) -> Self {
         Self::from_uuid(id.uuid())
+    }
+}
+
+impl From<DeliveryId> for FlowId {
+    fn from(id: DeliveryId) -> Self {
+        Self::from_uuid(id.uuid())
+    }
+}
+
+impl DeliveryId {
+    /// One event for one endpoint has one id, and it begins as the event's does: all deliveries of an event are found
+    /// beside each other.
+    pub fn of(event: EventId, endpoint: EndpointId) -> Self {
+        let hash = Sha256::new()
+            .chain_update(event.uuid().as_bytes())
+            .chain_update(endpoint.uuid().as_bytes())
+            .finalize();
+        let (bytes, hash) = (event.uuid().into_bytes(), <[u8; 32]>::from(hash));
+        let begin = bytes.first_chunk::<8>().copied().unwrap_or_default();
+        let own = hash.first_chunk::<8>().copied().unwrap_or_default();
+        let both =
+            (u128::from(u64::from_be_bytes(begin)) << 64) | u128::from(u64::from_be_bytes(own));
+        Self(Builder::from_u128(both).with_variant(uuid::Variant::RFC4122).into_uuid())
+    }
+}
+
+impl EventId {
+    /// Where the ids of its deliveries are, from first to last.
+    pub fn deliveries(self) -> (FlowId, FlowId) {
+        let begin = self.0.as_u128() >> 64 << 64;
+        let last = begin | u128::from(u64::MAX);
+        (FlowId(Uuid::from_u128(begin)), FlowId(Uuid::from_u128(last)))
     }
 }
 

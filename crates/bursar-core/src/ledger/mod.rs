@@ -198,6 +198,7 @@ impl Ledger {
             records: Vec::new(),
             relied_on: Vec::new(),
             effects: Vec::new(),
+            parcels: Vec::new(),
             answers,
         }
     }

@@ -64,7 +64,7 @@ impl State {
     pub const fn event(self) -> &'static str {
         match self {
             Self::Pending => "payin.pending",
-            Self::Collected => "payin.collected",
+            Self::Collected => "payin.success",
             Self::Contradicted => "payin.contradicted",
             Self::Failed => "payin.failed",
         }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bursar_core::request::{Body, Report};
+use bursar_core::ids::EndpointId;
+use bursar_core::request::{Body, Deliver, Report};
 use jiff::{SignedDuration, Timestamp};
 
 use super::message::Ticket;
@@ -24,6 +25,10 @@ pub(super) enum Place {
     SetAside {
         lane: String,
     },
+    Deliver(Deliver),
+    SetAsideDelivery,
+    /// An endpoint was switched off.
+    Cancel(EndpointId),
 }
 
 /// Requests that are decided together, with whose they are.

@@ -1,7 +1,9 @@
 //! What the engine is told, and what it wants done.
 
 use bursar_core::commit::Commit;
+use bursar_core::delivery::{self, Parcel};
 use bursar_core::effect::Effect;
+use bursar_core::ids::{EndpointId, FlowId};
 use bursar_core::payout;
 use bursar_core::request::{Answer, Body, Request};
 use bursar_store::StoreError;
@@ -24,6 +26,8 @@ pub enum Input {
     Failed(Failed),
     /// An effect has come back.
     Returned(Returned),
+    /// A parcel was taken, or not.
+    CameBack(CameBack),
     /// Nothing happened but time.
     TimePassed,
     /// Time was put forward: look at once.
@@ -54,6 +58,14 @@ pub struct Returned {
     pub event: payout::Event,
 }
 
+/// What became of a parcel.
+#[derive(Debug)]
+pub struct CameBack {
+    pub flow: FlowId,
+    pub endpoint: EndpointId,
+    pub event: delivery::Event,
+}
+
 #[derive(Debug)]
 pub enum Output {
     /// Decide these together and save what was decided.
@@ -61,6 +73,8 @@ pub enum Output {
     Answer(Ticket, Result<Answer, Unanswered>),
     /// Saved: now do it.
     Do(Effect),
+    /// Saved: now bring it.
+    Send(Box<Parcel>),
 }
 
 /// Why somebody got no answer.

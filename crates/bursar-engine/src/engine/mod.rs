@@ -1,9 +1,12 @@
 //! The loop as a value. It never reads a clock and never waits, so that a simulation can drive it and stop it anywhere.
 
 mod apart;
+mod look;
+mod mail;
 mod message;
 #[cfg(test)]
 mod tests;
+mod trouble;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,18 +14,16 @@ use bursar_core::commit::Commit;
 use bursar_core::effect::Call;
 use bursar_core::ids::Seed;
 use bursar_core::ledger::Admission;
-use bursar_core::payout::{self, submit_lane};
-use bursar_core::plan::DueClaim;
-use bursar_core::request::{Answer, Body, Reply, Report, Request, Wake};
-use bursar_core::reservation;
+use bursar_core::registry::Content;
+use bursar_core::request::{Answer, Body, Deliver, Mail as MailBody, Reply, Report, Request};
 use bursar_core::rules::Rules;
-use bursar_store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::stats::{Alert, ChannelStats, Stats, add};
+use crate::stats::{Alert, ChannelStats, DeliveryStats, Stats, add};
 use apart::{Apart, Group, Place};
+use mail::Mail;
 
-pub use message::{Cause, Failed, Input, Output, Returned, Ticket, Unanswered};
+pub use message::{CameBack, Cause, Failed, Input, Output, Returned, Ticket, Unanswered};
 
 /// What is bounded, and by how much.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +36,8 @@ pub struct Limits {
     pub wake_max: u32,
     /// How long a due flow may be overlooked.
     pub wake_every: SignedDuration,
+    /// Deliveries that may be under way at the same time, to all endpoints together.
+    pub deliveries_max: u32,
 }
 
 impl Default for Limits {
@@ -44,6 +47,7 @@ impl Default for Limits {
             batch_max: 1_000,
             wake_max: 500,
             wake_every: SignedDuration::from_millis(100),
+            deliveries_max: 2_048,
         }
     }
 }
@@ -76,9 +80,13 @@ pub struct Engine {
     /// There may be more to wake at once.
     is_hungry: bool,
     in_flight: usize,
+    mail: Mail,
     is_stopping: bool,
     stats: Stats,
 }
+
+/// All deliveries, where lanes are woken with care.
+const MAIL: &str = "webhooks";
 
 impl Engine {
     /// The seed makes this engine's requests different from those of every other one.
@@ -102,6 +110,7 @@ impl Engine {
             may_look: false,
             is_hungry: true,
             in_flight: 0,
+            mail: Mail::default(),
             is_stopping: false,
             stats,
         }
@@ -111,6 +120,7 @@ impl Engine {
     pub fn is_idle(&self) -> bool {
         self.turn.is_none()
             && self.in_flight == 0
+            && self.mail.in_flight() == 0
             && self.inbox.is_empty()
             && self.reports.is_empty()
             && self.apart.is_empty()
@@ -120,11 +130,14 @@ impl Engine {
     pub fn is_eager(&self) -> bool {
         let is_waited_for =
             !self.inbox.is_empty() || !self.reports.is_empty() || !self.apart.is_empty();
-        is_waited_for || (self.is_hungry && !self.is_stopping)
+        is_waited_for || ((self.is_hungry || self.mail.has_off()) && !self.is_stopping)
     }
 
     pub fn stats(&self) -> Stats {
-        Stats { in_flight: self.in_flight, inbox: self.inbox.len(), ..self.stats.clone() }
+        let in_flight = u64::from(self.mail.in_flight());
+        let deliveries = DeliveryStats { in_flight, ..self.stats.deliveries };
+        let (in_flight, inbox) = (self.in_flight, self.inbox.len());
+        Stats { in_flight, inbox, deliveries, ..self.stats.clone() }
     }
 
     /// One thing that happened, and what follows from it.
@@ -149,8 +162,17 @@ impl Engine {
             Input::NotSaved(error) => self.not_saved(&error, &mut outputs),
             Input::Failed(failed) => self.failed(failed, &mut outputs),
             Input::Returned(returned) => self.returned(returned),
+            Input::CameBack(came_back) => {
+                let CameBack { flow, endpoint, event } = came_back;
+                self.stats.brought(&event);
+                self.mail.came_back(endpoint);
+                self.reports.push_back(Report { flow, event: event.into() });
+            }
             Input::TimePassed => self.may_look = true,
-            Input::TimeJumped => self.is_hungry = true,
+            Input::TimeJumped => {
+                self.is_hungry = true;
+                self.mail.want_retries();
+            }
             Input::Stop => self.is_stopping = true,
         }
         outputs
@@ -171,6 +193,9 @@ impl Engine {
                 Place::Caller(ticket) => {
                     // Something new may be ready at once.
                     self.is_hungry = true;
+                    if matches!(answer, Ok(Reply::Replayed(_))) {
+                        self.mail.want_retries();
+                    }
                     outputs.push(Output::Answer(ticket, Ok(answer)));
                 }
                 Place::Report { report, .. } => {
@@ -183,8 +208,26 @@ impl Engine {
                 Place::Wake { lane, limit } => {
                     self.woken(&lane, (answer, limit), has_effects, turn.admitted_at);
                 }
-                Place::SetAside { .. } => self.put_off(answer, turn.admitted_at),
+                Place::SetAside { .. } | Place::SetAsideDelivery => {
+                    self.put_off(answer, turn.admitted_at);
+                }
+                Place::Deliver(asked) => self.delivering(&asked, answer),
+                Place::Cancel(endpoint) => {
+                    if matches!(answer, Ok(Reply::Woken(woken)) if !woken.flows.is_empty()) {
+                        self.mail.switched_off(endpoint);
+                    }
+                }
             }
+        }
+        for write in &commit.records {
+            let Content::Endpoint(endpoint) = &write.after.content else { continue };
+            if let (false, Ok(id)) = (endpoint.is_enabled(), write.after.id.parse()) {
+                self.mail.switched_off(id);
+            }
+        }
+        for parcel in commit.parcels {
+            self.mail.sent(parcel.endpoint, parcel.at);
+            outputs.push(Output::Send(Box::new(parcel)));
         }
         for effect in commit.effects {
             self.in_flight = self.in_flight.saturating_add(1);
@@ -219,6 +262,15 @@ impl Engine {
         }
     }
 
+    fn delivering(&mut self, asked: &Deliver, answer: Answer) {
+        let Ok(Reply::Delivering(begun)) = answer else {
+            self.is_hungry = true;
+            return;
+        };
+        self.apart.went_well(MAIL, (begun.count, asked.limit), self.limits.wake_max);
+        self.is_hungry |= self.mail.begun(asked, begun);
+    }
+
     /// Those behind what was set aside go on at once.
     fn put_off(&mut self, answer: Answer, now: Timestamp) {
         self.is_hungry = true;
@@ -226,67 +278,6 @@ impl Engine {
         for flow in woken.flows {
             add(&mut self.stats.set_aside, 1);
             self.stats.alert(now, Alert::SetAside { flow });
-        }
-    }
-
-    /// Callers are told; what channels have said is kept and told again.
-    fn not_saved(&mut self, error: &StoreError, outputs: &mut Vec<Output>) {
-        let Some(turn) = self.turn.take() else { return };
-        add(&mut self.stats.not_saved, 1);
-        self.stats.not_saved_at = Some(turn.admitted_at);
-        for place in turn.places {
-            match place {
-                Place::Caller(ticket) => {
-                    let unanswered = Unanswered::NotSaved(error.to_string());
-                    outputs.push(Output::Answer(ticket, Err(unanswered)));
-                }
-                Place::Report { report, .. } => self.reports.push_back(report),
-                Place::Wake { .. } | Place::SetAside { .. } => {}
-            }
-        }
-    }
-
-    /// Halved and run again, until whatever makes turns fail is alone; everybody else goes on.
-    fn failed(&mut self, failed: Failed, outputs: &mut Vec<Output>) {
-        let Some(turn) = self.turn.take() else { return };
-        match failed.cause {
-            Cause::Panicked => add(&mut self.stats.panics, 1),
-            Cause::Conflict => add(&mut self.stats.conflicts, 1),
-        }
-        let bodies = failed.requests.into_iter().map(|request| request.body);
-        let mut group: Group = turn.places.into_iter().zip(bodies).collect();
-        if group.len() > 1 {
-            self.apart.halve(group);
-            return;
-        }
-        let Some((place, body)) = group.pop() else { return };
-        match place {
-            Place::Caller(ticket) => {
-                outputs.push(Output::Answer(ticket, Err(Unanswered::Failed)));
-            }
-            Place::Report { report, failures } => {
-                let failures = failures.saturating_add(1);
-                if failures < REPORT_FAILURES_MAX {
-                    self.apart.push(vec![(Place::Report { report, failures }, body)]);
-                } else {
-                    // Nothing is lost: when its lease ends, the flow asks the channel.
-                    add(&mut self.stats.dropped_reports, 1);
-                    let alert = Alert::DroppedReport { flow: report.flow };
-                    self.stats.alert(turn.admitted_at, alert);
-                }
-            }
-            Place::Wake { lane, limit } => {
-                self.is_hungry = true;
-                if limit <= 1 {
-                    let body = Body::SetAside { lane: lane.clone() };
-                    self.apart.push_front(vec![(Place::SetAside { lane: lane.clone() }, body)]);
-                }
-                self.apart.take_care(lane);
-            }
-            Place::SetAside { lane } => {
-                self.apart.rest(lane.clone(), turn.admitted_at);
-                self.stats.alert(turn.admitted_at, Alert::LaneRests { lane });
-            }
         }
     }
 
@@ -299,7 +290,7 @@ impl Engine {
         {
             *free = free.saturating_add(1);
         }
-        self.reports.push_back(Report { flow: effect.flow, event });
+        self.reports.push_back(Report { flow: effect.flow, event: event.into() });
     }
 
     /// What is ready together.
@@ -329,49 +320,18 @@ impl Engine {
             let Some((ticket, body)) = self.inbox.pop_front() else { break };
             group.push((Place::Caller(ticket), body));
         }
-        for wake in self.wakes(now) {
-            let is_careful = self.apart.care(&wake.lane).is_some();
-            let place = Place::Wake { lane: wake.lane.clone(), limit: wake.limit };
-            if is_careful {
-                self.apart.push(vec![(place, Body::Wake(wake))]);
+        for (lane, place, body) in self.looks(now) {
+            if self.apart.care(&lane).is_some() {
+                self.apart.push(vec![(place, body)]);
             } else {
-                group.push((place, Body::Wake(wake)));
+                group.push((place, body));
             }
         }
-        if group.is_empty() { self.apart.next().unwrap_or_default() } else { group }
-    }
-
-    /// The lanes to look into now: those of channels only with free hands, and nothing new when stopping.
-    fn wakes(&mut self, now: Timestamp) -> Vec<Wake> {
-        // Whoever sets the clock back does not stop us from looking.
-        let since = self.woken_at.map(|time| now.duration_since(time));
-        let is_long =
-            |since: SignedDuration| since.is_negative() || since >= self.limits.wake_every;
-        let is_time = self.may_look && since.is_none_or(is_long);
-        if self.is_stopping || !(is_time || self.is_hungry) {
-            return Vec::new();
+        if let Some(endpoint) = self.mail.next_off().filter(|_| !self.is_stopping) {
+            let body = Body::Mail(MailBody::Cancel { endpoint, limit: self.limits.wake_max });
+            group.push((Place::Cancel(endpoint), body));
         }
-        self.woken_at = Some(now);
-        self.may_look = false;
-        self.is_hungry = false;
-        let wake = |(lane, free): (String, u32)| {
-            let limit = self.limits.wake_max.min(free).min(self.apart.care(&lane).unwrap_or(free));
-            (limit > 0).then_some(Wake { lane, limit })
-        };
-        self.lanes(now).filter_map(wake).collect()
-    }
-
-    /// Where flows wait, and how many of them may be woken. A lane that rests is none of them.
-    fn lanes(&self, now: Timestamp) -> impl Iterator<Item = (String, u32)> {
-        let own = [payout::LANE, reservation::LANE].map(|lane| (lane.to_owned(), u32::MAX));
-        let submit = self.free.iter().map(|(channel, free)| (submit_lane(channel), *free));
-        own.into_iter().chain(submit).filter(move |(lane, _)| !self.apart.is_resting(lane, now))
-    }
-
-    /// The first flow of each lane that is due by then.
-    pub(crate) fn first_due(&self, now: Timestamp, until: Timestamp) -> Vec<DueClaim> {
-        let claim = |(lane, _)| DueClaim { lane, now: until, limit: 1 };
-        self.lanes(now).map(claim).collect()
+        if group.is_empty() { self.apart.next().unwrap_or_default() } else { group }
     }
 
     fn admit(&mut self, now: Timestamp, body: Body) -> Request {

@@ -6,7 +6,7 @@ use bursar_core::commit::Commit;
 use bursar_core::ids::Seed;
 use bursar_core::ledger::Event;
 use bursar_core::records::ReadSet;
-use bursar_core::request::{Batch, Body, Reply, Request, Woken};
+use bursar_core::request::{Batch, Body, Delivering, Reply, Request, Woken};
 use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
 use bursar_store::StoreError;
@@ -57,7 +57,12 @@ fn end(requests: Vec<Request>, is_poison: impl Fn(&Body) -> bool) -> Input {
     if requests.iter().any(|request| is_poison(&request.body)) {
         return Input::Failed(Failed { requests, cause: Cause::Panicked });
     }
-    let answers = requests.iter().map(|_| Ok(Reply::Woken(Woken::default()))).collect();
+    let answer = |request: &Request| {
+        let is_mail = matches!(request.body, Body::Mail(_));
+        let mail = is_mail.then(|| Reply::Delivering(Delivering::default()));
+        Ok(mail.unwrap_or_else(|| Reply::Woken(Woken::default())))
+    };
+    let answers = requests.iter().map(answer).collect();
     Input::Saved(Box::new(Commit { answers, ..nothing() }))
 }
 
@@ -83,6 +88,7 @@ fn settle(
                     answers.push((ticket, failed.is_none()));
                 }
                 Output::Do(effect) => panic!("nothing is done: {effect:?}"),
+                Output::Send(parcel) => panic!("nothing is sent: {parcel:?}"),
             }
         }
         let Some(ended) = next else { return (turns, answers) };
@@ -125,7 +131,7 @@ fn a_lane_that_nothing_helps_rests_for_a_minute() {
     let later = start() + SignedDuration::from_secs(30);
     let (turns, _) = settle(&mut engine, later, is_poison);
     assert_eq!(turns.len(), 1);
-    assert_eq!(turns[0].len(), 2, "reservations and what is to be sent");
+    assert_eq!(turns[0].len(), 4, "reservations, what is to be sent, and what merchants are told");
     let later = start() + SignedDuration::from_secs(61);
     let (turns, _) = settle(&mut engine, later, is_poison);
     assert!(set_aside(&turns), "tried again");

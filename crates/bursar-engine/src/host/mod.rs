@@ -9,6 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bursar_core::delivery::Parcel;
 use bursar_core::effect::Effect;
 use bursar_core::ids::Seed;
 use bursar_core::request::{Answer, Batch, Body, Request};
@@ -23,7 +24,10 @@ use tokio::time::Instant;
 
 use crate::channels::{Channels, lost};
 use crate::clock::Clock;
-use crate::engine::{Cause, Engine, Failed, Input, Limits, Output, Returned, Ticket, Unanswered};
+use crate::courier::{Courier, Nobody, not_sent};
+use crate::engine::{
+    CameBack, Cause, Engine, Failed, Input, Limits, Output, Returned, Ticket, Unanswered,
+};
 use crate::handle::{Advance, Handle, Waiting};
 use crate::stats::Stats;
 use walk::Walk;
@@ -32,6 +36,7 @@ pub struct Host<S> {
     store: S,
     rules: Arc<Rules>,
     channels: Arc<dyn Channels>,
+    courier: Arc<dyn Courier>,
     /// Where effects run, if not beside the turns.
     effects_on: Option<runtime::Handle>,
     clock: Arc<dyn Clock>,
@@ -42,7 +47,7 @@ pub struct Host<S> {
     stats: watch::Sender<Stats>,
     waiting: BTreeMap<Ticket, Waiting>,
     tickets: u64,
-    effects: JoinSet<Returned>,
+    effects: JoinSet<Happened>,
     walk: Option<Walk>,
 }
 
@@ -95,6 +100,7 @@ impl<S: Store> Host<S> {
             store,
             rules,
             channels,
+            courier: Arc::new(Nobody),
             effects_on: None,
             clock,
             engine,
@@ -114,6 +120,12 @@ impl<S: Store> Host<S> {
     #[must_use]
     pub fn with_effects_on(self, runtime: runtime::Handle) -> Self {
         Self { effects_on: Some(runtime), ..self }
+    }
+
+    /// Somebody brings what merchants are told.
+    #[must_use]
+    pub fn with_courier(self, courier: Arc<dyn Courier>) -> Self {
+        Self { courier, ..self }
     }
 
     /// Runs until it is stopped and at rest. Returns the store.
@@ -148,7 +160,7 @@ impl<S: Store> Host<S> {
         let tick = tokio::time::sleep(TICK);
         tokio::select! {
             Some((body, waiting)) = self.requests.recv() => Some(Happened::Asked(body, waiting)),
-            Some(Ok(returned)) = self.effects.join_next() => Some(Happened::Returned(returned)),
+            Some(Ok(happened)) = self.effects.join_next() => Some(happened),
             _ = self.stop.changed(), if !is_stopping => None,
             () = tick => None,
         }
@@ -156,8 +168,8 @@ impl<S: Store> Host<S> {
 
     /// What has happened already.
     fn ready(&mut self) -> Option<Happened> {
-        if let Some(Ok(returned)) = self.effects.try_join_next() {
-            return Some(Happened::Returned(returned));
+        if let Some(Ok(happened)) = self.effects.try_join_next() {
+            return Some(happened);
         }
         let (body, waiting) = self.requests.try_recv().ok()?;
         Some(Happened::Asked(body, waiting))
@@ -173,12 +185,13 @@ impl<S: Store> Host<S> {
                 Input::Asked { ticket, body }
             }
             Happened::Returned(returned) => Input::Returned(returned),
+            Happened::CameBack(came_back) => Input::CameBack(came_back),
         };
         for output in self.engine.enqueue(input) {
             match output {
                 Output::Answer(ticket, answer) => self.answer(ticket, answer),
                 // Only turns make effects, and only `drive` runs turns.
-                Output::Do(_) | Output::Turn(_) => {}
+                Output::Do(_) | Output::Send(_) | Output::Turn(_) => {}
             }
         }
     }
@@ -194,7 +207,9 @@ impl<S: Store> Host<S> {
                         self.carry_out(output, moment);
                     }
                 }
-                output @ (Output::Do(_) | Output::Answer(..)) => self.carry_out(output, moment),
+                output @ (Output::Do(_) | Output::Send(_) | Output::Answer(..)) => {
+                    self.carry_out(output, moment);
+                }
             }
         }
         self.stats.send_replace(self.engine.stats());
@@ -206,6 +221,10 @@ impl<S: Store> Host<S> {
             Output::Do(effect) => {
                 let deadline = admitted.instant_of(effect.lease_until);
                 self.start(effect, deadline);
+            }
+            Output::Send(parcel) => {
+                let deadline = admitted.instant_of(parcel.lease_until);
+                self.send(*parcel, deadline);
             }
             Output::Answer(ticket, answer) => self.answer(ticket, answer),
             // Only `poll` makes turns, and `drive` runs them.
@@ -263,7 +282,27 @@ impl<S: Store> Host<S> {
                     lost(&effect, "no answer while the lease lasted")
                 }
             };
-            Returned { effect, event }
+            Happened::Returned(Returned { effect, event })
+        });
+    }
+
+    /// The same for what merchants are told.
+    fn send(&mut self, parcel: Parcel, deadline: Instant) {
+        let courier = Arc::clone(&self.courier);
+        let (flow, endpoint) = (parcel.flow, parcel.endpoint);
+        let failed = not_sent(&parcel, "lost", "the sender failed, or said nothing in time");
+        let sending = async move { courier.send(parcel, deadline).await };
+        let mut sending = match &self.effects_on {
+            Some(runtime) => runtime.spawn(sending),
+            None => tokio::spawn(sending),
+        };
+        self.effects.spawn(async move {
+            let sent = tokio::time::timeout_at(deadline, &mut sending).await;
+            if sent.is_err() {
+                sending.abort();
+            }
+            let event = sent.ok().and_then(Result::ok).unwrap_or(failed);
+            Happened::CameBack(CameBack { flow, endpoint, event })
         });
     }
 
@@ -278,4 +317,5 @@ impl<S: Store> Host<S> {
 enum Happened {
     Asked(Body, Waiting),
     Returned(Returned),
+    CameBack(CameBack),
 }

@@ -26,7 +26,7 @@ fn a_flow_that_is_always_due_does_not_hold_up_time() {
     let (mut walk, target) = a_day();
     let (mut now, mut steps) = (start(), 0);
     while now < target {
-        let next = walk.step(now, (now, flow(1)));
+        let next = walk.step(now, (now, Some(flow(1))));
         assert!(next >= now + SignedDuration::from_millis(1), "time does not stand still");
         now = next;
         steps += 1;
@@ -37,7 +37,7 @@ fn a_flow_that_is_always_due_does_not_hold_up_time() {
 #[test]
 fn many_that_are_due_together_hardly_take_time() {
     let (mut walk, _) = a_day();
-    let now = (0..1_000).fold(start(), |now, number| walk.step(now, (start(), flow(number))));
+    let now = (0..1_000).fold(start(), |now, number| walk.step(now, (start(), Some(flow(number)))));
     assert_eq!(now, start() + SignedDuration::from_secs(1));
 }
 
@@ -45,7 +45,7 @@ fn many_that_are_due_together_hardly_take_time() {
 fn time_goes_exactly_to_what_is_due_next() {
     let (mut walk, _) = a_day();
     let at = start() + SignedDuration::from_mins(7);
-    assert_eq!(walk.step(start(), (at, flow(1))), at);
+    assert_eq!(walk.step(start(), (at, Some(flow(1)))), at);
     let next = at + SignedDuration::from_mins(7);
-    assert_eq!(walk.step(at, (next, flow(1))), next);
+    assert_eq!(walk.step(at, (next, Some(flow(1)))), next);
 }

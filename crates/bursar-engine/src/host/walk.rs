@@ -1,7 +1,6 @@
 //! How a test clock is put forward: from one due time to the next, never past anything that must happen before.
 
 use bursar_core::ids::FlowId;
-use bursar_core::plan::ReadPlan;
 use bursar_store::{Store, StoreError, Turn as _};
 use jiff::{SignedDuration, Timestamp};
 
@@ -59,16 +58,19 @@ impl<S: Store> Host<S> {
         None
     }
 
-    /// Which flow is due next, if any is by then. A turn that is not saved has not happened.
+    /// What happens next, if anything does by then: a flow is due, or an endpoint is tried again. A turn that is not
+    /// saved has not happened.
     async fn next_due(
         &mut self,
         now: Timestamp,
         until: Timestamp,
-    ) -> Result<Option<(Timestamp, FlowId)>, StoreError> {
-        let plan = ReadPlan { due: self.engine.first_due(now, until), ..ReadPlan::default() };
+    ) -> Result<Option<(Timestamp, Option<FlowId>)>, StoreError> {
+        let plan = self.engine.first_due(now, until);
         let mut turn = self.store.begin().await?;
         let flows = turn.load(&plan).await?.flows;
-        Ok(flows.iter().filter_map(|flow| Some((flow.due()?.at, flow.id))).min())
+        let due = flows.iter().filter_map(|flow| Some((flow.due()?.at, Some(flow.id))));
+        let unblocked = self.engine.next_unblocked(now, until).map(|at| (at, None));
+        Ok(due.chain(unblocked).min())
     }
 }
 
@@ -78,8 +80,13 @@ impl Walk {
     }
 
     /// Where to go from here. A flow that is due again and again lets time go ever faster, so that the walk ends.
-    pub(super) fn step(&mut self, now: Timestamp, (at, flow): (Timestamp, FlowId)) -> Timestamp {
-        let is_again = self.first.replace(flow) == Some(flow) && at <= now;
+    pub(super) fn step(
+        &mut self,
+        now: Timestamp,
+        (at, flow): (Timestamp, Option<FlowId>),
+    ) -> Timestamp {
+        let is_again = flow.is_some() && self.first == flow && at <= now;
+        self.first = flow;
         self.times = if is_again { self.times.saturating_add(1) } else { 0 };
         let factor = 1_i32.checked_shl(self.times.min(LOOKS_MAX)).unwrap_or(1);
         let stride = STRIDE.saturating_mul(factor);

@@ -100,7 +100,9 @@ impl Place {
         let flows = store.flows(None, u32::MAX).await.unwrap();
         let payout = |state| match state {
             FlowState::Payout(payout) => *payout,
-            FlowState::Reservation(_) | FlowState::PayIn(_) => panic!("there are only payouts"),
+            FlowState::Reservation(_) | FlowState::PayIn(_) | FlowState::Delivery(_) => {
+                panic!("there are only payouts")
+            }
         };
         flows.into_iter().map(|flow| payout(flow.state)).collect()
     }

@@ -117,6 +117,8 @@ async fn tell(
         request::Reply::Posted(_)
         | request::Reply::Flow { .. }
         | request::Reply::Woken(_)
+        | request::Reply::Delivering(_)
+        | request::Reply::Replayed(_)
         | request::Reply::Registered { .. } => Err(unexpected()),
     }
 }

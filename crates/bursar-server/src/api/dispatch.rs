@@ -111,6 +111,8 @@ async fn throw(app: &App, switch: Switch) -> Result<Reply<Standing>, Problem> {
         request::Reply::Posted(_)
         | request::Reply::Flow { .. }
         | request::Reply::Woken(_)
+        | request::Reply::Delivering(_)
+        | request::Reply::Replayed(_)
         | request::Reply::Registered { .. } => Err(unexpected()),
     }
 }

@@ -96,6 +96,8 @@ pub(super) async fn post(
         }
         request::Reply::Flow { .. }
         | request::Reply::Woken(_)
+        | request::Reply::Delivering(_)
+        | request::Reply::Replayed(_)
         | request::Reply::Noted { .. }
         | request::Reply::Registered { .. } => Err(unexpected()),
     }

@@ -78,9 +78,12 @@ impl App {
     async fn ask_flow(&self, body: Body) -> Result<(FlowReply, bool), Problem> {
         match self.ask(body).await? {
             Reply::Flow { reply, is_replay } => Ok((Arc::unwrap_or_clone(reply), is_replay)),
-            Reply::Posted(_) | Reply::Woken(_) | Reply::Noted { .. } | Reply::Registered { .. } => {
-                Err(unexpected())
-            }
+            Reply::Posted(_)
+            | Reply::Woken(_)
+            | Reply::Delivering(_)
+            | Reply::Replayed(_)
+            | Reply::Noted { .. }
+            | Reply::Registered { .. } => Err(unexpected()),
         }
     }
 
@@ -88,9 +91,12 @@ impl App {
     async fn ask_record(&self, body: Body) -> Result<(Record, bool), Problem> {
         match self.ask(body).await? {
             Reply::Registered { record, is_new } => Ok((*record, is_new)),
-            Reply::Posted(_) | Reply::Woken(_) | Reply::Noted { .. } | Reply::Flow { .. } => {
-                Err(unexpected())
-            }
+            Reply::Posted(_)
+            | Reply::Woken(_)
+            | Reply::Delivering(_)
+            | Reply::Replayed(_)
+            | Reply::Noted { .. }
+            | Reply::Flow { .. } => Err(unexpected()),
         }
     }
 }

@@ -80,7 +80,9 @@ impl From<View> for PayIn {
 fn payin(reply: FlowReply) -> Result<PayIn, Problem> {
     match reply {
         FlowReply::PayIn(view) => Ok(view.into()),
-        FlowReply::Payout(_) | FlowReply::Reservation(_) => Err(unexpected()),
+        FlowReply::Payout(_) | FlowReply::Reservation(_) | FlowReply::Delivery(_) => {
+            Err(unexpected())
+        }
     }
 }
 

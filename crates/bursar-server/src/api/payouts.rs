@@ -137,7 +137,9 @@ impl From<View> for Payout {
 fn payout(reply: FlowReply) -> Result<Payout, Problem> {
     match reply {
         FlowReply::Payout(view) => Ok(view.into()),
-        FlowReply::PayIn(_) | FlowReply::Reservation(_) => Err(unexpected()),
+        FlowReply::PayIn(_) | FlowReply::Reservation(_) | FlowReply::Delivery(_) => {
+            Err(unexpected())
+        }
     }
 }
 
@@ -231,6 +233,7 @@ pub(super) async fn list(
         merchant,
         from: filter.created_from,
         until: filter.created_until,
+        endpoint: None,
     };
     let found = app
         .0

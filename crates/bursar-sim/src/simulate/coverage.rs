@@ -8,7 +8,7 @@ use bursar_core::flow::Flow;
 use bursar_core::ids::FlowId;
 use bursar_core::payin::Said;
 use bursar_core::payout::{Answer, Event, Outcome, Ruling};
-use bursar_core::request::{Body, Reply, Request};
+use bursar_core::request::{Body, News, Reply, Report, Request};
 
 use super::audit::Audit;
 
@@ -27,7 +27,7 @@ pub type Coverage = BTreeMap<String, u64>;
 pub(crate) fn causes(requests: &[Request], audit: &Audit) -> Vec<Cause> {
     let cause = |(place, request): (usize, &Request)| {
         let (flow, event) = match &request.body {
-            Body::Report(report) => (report.flow, reported(&report.event)),
+            Body::Report(Report { flow, event: News::Payout(event) }) => (*flow, reported(event)),
             Body::Tell(told) => {
                 let name = (told.channel.clone(), told.reference.clone());
                 (audit.flow_of(&name)?, said(told.evidence.verdict))
@@ -52,7 +52,9 @@ pub(crate) fn causes(requests: &[Request], audit: &Audit) -> Vec<Cause> {
             | Body::Decide { .. }
             | Body::Switch(_)
             | Body::Register(_)
+            | Body::Report(_)
             | Body::Wake(_)
+            | Body::Mail(_)
             | Body::SetAside { .. } => return None,
         };
         Some(Cause { place, flow, event })

@@ -143,11 +143,14 @@ const REFUSALS: &[&str] = &[
 
 /// Refusals that are not expected here, and why.
 pub const UNEXPECTED: &[(&str, &str)] = &[
+    ("bad_endpoint", "nobody has endpoints yet"),
+    ("endpoint_off", "nobody has endpoints yet"),
     ("expires_in_the_past", "the API knows no reservations"),
     ("flow_ended", "the API knows no reservations"),
     ("no_new_attempt", "nobody lies, so what is said to be paid hardly ever gets stuck"),
     ("not_double_entry", "the bundled rulebook does not drift"),
     ("template_failed", "the bundled rulebook does not drift"),
+    ("too_many_endpoints", "nobody has endpoints yet"),
     ("unreadable", "nobody writes what this version cannot read"),
 ];
 

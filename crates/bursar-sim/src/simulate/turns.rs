@@ -190,7 +190,8 @@ impl World {
             match output {
                 Output::Answer(ticket, answer) => self.answer(process, ticket, answer),
                 Output::Do(effect) => effects.push(effect),
-                Output::Turn(_) => {}
+                // Nobody in this world has subscribed to anything yet.
+                Output::Send(_) | Output::Turn(_) => {}
             }
         }
         if !effects.is_empty() && self.scene.strikes(Fault::CrashAfterAnswers) {

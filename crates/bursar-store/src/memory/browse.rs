@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::Flow;
-use bursar_core::ids::FlowId;
+use bursar_core::ids::{EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Kind, Record, RecordKey};
 
 use super::Memory;
 use crate::StoreError;
-use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, WINDOW};
+use crate::browse::{
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, WINDOW, is_of,
+};
 
 fn at_most(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
@@ -39,6 +41,30 @@ impl Browse for Memory {
         let found = flows().filter(|flow| filter.admits(flow)).take(at_most(limit));
         let end = flows().nth(at_most(WINDOW).saturating_sub(1)).map(|flow| flow.id);
         Ok(FlowPage::new(found.cloned().collect(), limit, end))
+    }
+
+    async fn lane_back(
+        &mut self,
+        lane: &str,
+        filter: &FlowFilter,
+        before: Option<LanePlace>,
+        limit: u32,
+    ) -> Result<LanePage, StoreError> {
+        let places = || {
+            let lane = self.due.iter().rev().filter(|(due, _)| due.lane == lane);
+            let places = lane.map(|(due, id)| (due.at, *id));
+            places.filter(|place| before.is_none_or(|before| *place < before)).take(at_most(WINDOW))
+        };
+        let flows = places().filter_map(|(_, id)| self.flows.get(&id));
+        let found = flows.filter(|flow| filter.admits(flow)).take(at_most(limit));
+        let end = places().nth(at_most(WINDOW).saturating_sub(1));
+        Ok(LanePage::new(found.cloned().collect(), limit, end))
+    }
+
+    async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {
+        let (first, last) = event.deliveries();
+        let beside = self.flows.range(first..=last).map(|(_, flow)| flow);
+        Ok(beside.filter(|flow| is_of(flow, event)).cloned().collect())
     }
 
     async fn events_of(

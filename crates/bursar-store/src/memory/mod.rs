@@ -12,7 +12,7 @@ use bursar_core::idempotency::{KeyDigest, KnownKey};
 use bursar_core::ids::{CommitId, FlowId, TransactionId};
 use bursar_core::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
-use bursar_core::plan::ReadPlan;
+use bursar_core::plan::{FairClaim, ReadPlan};
 use bursar_core::records::{KnownReference, ReadSet};
 use bursar_core::registry::{Record, RecordKey};
 use bursar_core::verify::{End, Filed};
@@ -27,7 +27,7 @@ pub struct Memory {
     places: BTreeMap<TransactionId, (usize, usize)>,
     holds: BTreeMap<HoldKey, Hold>,
     pub(crate) flows: BTreeMap<FlowId, Flow>,
-    due: BTreeSet<(Due, FlowId)>,
+    pub(crate) due: BTreeSet<(Due, FlowId)>,
     keys: BTreeMap<KeyDigest, KnownKey>,
     /// Flows by channel and reference of their attempts.
     attempts: BTreeMap<(String, String), FlowId>,
@@ -137,10 +137,27 @@ impl Memory {
             let due = self.due.iter().filter(|(due, _)| due.lane == claim.lane);
             due.take_while(|(due, _)| due.at <= claim.now).take(limit).map(|(_, id)| *id)
         });
+        let claimed = claimed.chain(plan.fair.iter().flat_map(|claim| self.fairly(claim)));
         let named = plan.attempts.iter().filter_map(|key| self.attempts.get(key).copied());
         let ids: BTreeSet<FlowId> =
             plan.flows.iter().copied().chain(named).chain(claimed).collect();
         ids.into_iter().filter_map(|id| self.flows.get(&id).cloned()).collect()
+    }
+
+    /// A few of each lane of a family.
+    fn fairly(&self, claim: &FairClaim) -> Vec<FlowId> {
+        let (begin, end) = (claim.begin(), claim.end());
+        let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
+        let waiting = self.due.iter().filter(|(due, _)| {
+            due.lane.as_str() > begin && due.lane < end && !claim.skipped.contains(&due.lane)
+        });
+        let due = waiting.filter(|(due, _)| due.at <= claim.now).filter(|(due, _)| {
+            let count = taken.entry(&due.lane).or_default();
+            *count = count.saturating_add(1);
+            *count <= claim.each
+        });
+        let limit = usize::try_from(claim.limit).unwrap_or(usize::MAX);
+        due.map(|(_, id)| *id).take(limit).collect()
     }
 
     /// What is kept beside the accounts, as it is now.

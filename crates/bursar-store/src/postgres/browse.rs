@@ -1,7 +1,8 @@
 //! Looking around: pages, newest first.
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
-use bursar_core::ids::{CommitId, FlowId};
+use bursar_core::flow::Flow;
+use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::payout::LANE;
@@ -12,7 +13,10 @@ use uuid::Uuid;
 use super::row::{self, get};
 use super::{Postgres, feed, flows, registry};
 use crate::StoreError;
-use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, WINDOW, submit_channels};
+use crate::browse::{
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, WINDOW, condition,
+    submit_channels,
+};
 use crate::chart_lines::{damaged, time};
 
 impl Browse for Postgres {
@@ -41,7 +45,8 @@ impl Browse for Postgres {
         let from = filter.from.map(jiff::Timestamp::as_microsecond);
         let until = filter.until.map(jiff::Timestamp::as_microsecond);
         let (window, rows) = (i64::from(WINDOW), i64::from(limit));
-        let values: [&(dyn ToSql + Sync); 8] = [
+        let endpoint = filter.endpoint();
+        let values: [&(dyn ToSql + Sync); 9] = [
             &before,
             &window,
             &rows,
@@ -50,14 +55,54 @@ impl Browse for Postgres {
             &filter.merchant,
             &from,
             &until,
+            &endpoint,
         ];
-        let condition = "kind = $4 AND ($5::text IS NULL OR status = $5) AND ($6::text IS NULL OR merchant = $6)
-             AND ($7::bigint IS NULL OR created_at >= $7) AND ($8::bigint IS NULL OR created_at < $8)";
-        let found = flows::back(&self.session(), condition, &values).await?;
+        let found = flows::back(&self.session(), &condition('$'), &values).await?;
         let sql = "SELECT id FROM flows WHERE id < $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
         let rows = self.session().query(sql, &[&before, &window.saturating_sub(1)]).await?;
         let end = rows.first().map(|row| get(row, 0)).transpose()?.map(FlowId::from_uuid);
         Ok(FlowPage::new(found, limit, end))
+    }
+
+    async fn lane_back(
+        &mut self,
+        lane: &str,
+        filter: &FlowFilter,
+        before: Option<LanePlace>,
+        limit: u32,
+    ) -> Result<LanePage, StoreError> {
+        self.reconnect().await?;
+        let at = before.map_or(i64::MAX, |(at, _)| at.as_microsecond());
+        let flow = before.map_or(Uuid::max(), |(_, flow)| flow.uuid());
+        let from = filter.from.map(jiff::Timestamp::as_microsecond);
+        let until = filter.until.map(jiff::Timestamp::as_microsecond);
+        let (window, rows, endpoint) = (i64::from(WINDOW), i64::from(limit), filter.endpoint());
+        let values: [&(dyn ToSql + Sync); 11] = [
+            &lane,
+            &window,
+            &rows,
+            &filter.kind,
+            &filter.status,
+            &filter.merchant,
+            &from,
+            &until,
+            &endpoint,
+            &at,
+            &flow,
+        ];
+        let found = flows::lane_back(&self.session(), &condition('$'), &values).await?;
+        let sql = "SELECT due_at, flow FROM due WHERE lane = $1 AND (due_at, flow) < ($2, $3)
+                   ORDER BY due_at DESC, flow DESC LIMIT 1 OFFSET $4";
+        let values: [&(dyn ToSql + Sync); 4] = [&lane, &at, &flow, &window.saturating_sub(1)];
+        let rows = self.session().query(sql, &values).await?;
+        let place = |row| Ok((time(get(row, 0)?)?, FlowId::from_uuid(get(row, 1)?)));
+        let end = rows.first().map(place).transpose()?;
+        Ok(LanePage::new(found, limit, end))
+    }
+
+    async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {
+        self.reconnect().await?;
+        flows::deliveries_of(&self.session(), event).await
     }
 
     async fn events_of(

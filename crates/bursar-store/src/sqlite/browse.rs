@@ -1,7 +1,8 @@
 //! Looking around: pages, newest first.
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
-use bursar_core::ids::{CommitId, FlowId};
+use bursar_core::flow::Flow;
+use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::payout::LANE;
@@ -13,7 +14,10 @@ use super::load::{all, one};
 use super::row::{self, get};
 use super::{Sqlite, feed, flows, registry};
 use crate::StoreError;
-use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, Live, WINDOW, submit_channels};
+use crate::browse::{
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, WINDOW, condition,
+    submit_channels,
+};
 use crate::chart_lines::{damaged, time};
 
 impl Browse for Sqlite {
@@ -42,8 +46,7 @@ impl Browse for Sqlite {
         let until = filter.until.map(jiff::Timestamp::as_microsecond);
         let found = flows::back(
             &self.connection,
-            "kind = ?4 AND (?5 IS NULL OR status = ?5) AND (?6 IS NULL OR merchant = ?6)
-             AND (?7 IS NULL OR created_at >= ?7) AND (?8 IS NULL OR created_at < ?8)",
+            &condition('?'),
             params![
                 before.as_bytes().as_slice(),
                 WINDOW,
@@ -52,7 +55,8 @@ impl Browse for Sqlite {
                 filter.status,
                 filter.merchant,
                 from,
-                until
+                until,
+                filter.endpoint()
             ],
         )?;
         let sql = "SELECT id FROM flows WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2";
@@ -61,6 +65,45 @@ impl Browse for Sqlite {
             Ok(FlowId::from_uuid(Uuid::from_bytes(get(row, 0)?)))
         })?;
         Ok(FlowPage::new(found, limit, end))
+    }
+
+    async fn lane_back(
+        &mut self,
+        lane: &str,
+        filter: &FlowFilter,
+        before: Option<LanePlace>,
+        limit: u32,
+    ) -> Result<LanePage, StoreError> {
+        let at = before.map_or(i64::MAX, |(at, _)| at.as_microsecond());
+        let flow = before.map_or(Uuid::max(), |(_, flow)| flow.uuid());
+        let flow = flow.as_bytes().as_slice();
+        let from = filter.from.map(jiff::Timestamp::as_microsecond);
+        let until = filter.until.map(jiff::Timestamp::as_microsecond);
+        let values = params![
+            lane,
+            WINDOW,
+            limit,
+            filter.kind,
+            filter.status,
+            filter.merchant,
+            from,
+            until,
+            filter.endpoint(),
+            at,
+            flow
+        ];
+        let found = flows::lane_back(&self.connection, &condition('?'), values)?;
+        let sql = "SELECT due_at, flow FROM due WHERE lane = ?1 AND (due_at, flow) < (?2, ?3)
+                   ORDER BY due_at DESC, flow DESC LIMIT 1 OFFSET ?4";
+        let values = params![lane, at, flow, WINDOW.saturating_sub(1)];
+        let end = one(&self.connection, sql, values, |row| {
+            Ok((time(get(row, 0)?)?, FlowId::from_uuid(Uuid::from_bytes(get(row, 1)?))))
+        })?;
+        Ok(LanePage::new(found, limit, end))
+    }
+
+    async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {
+        flows::deliveries_of(&self.connection, event)
     }
 
     async fn events_of(

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bursar_core::commit::{Commit, FlowWrite};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::{FlowReply, Key, KnownKey};
-use bursar_core::ids::FlowId;
-use bursar_core::plan::{DueClaim, ReadPlan};
+use bursar_core::ids::{EventId, FlowId};
+use bursar_core::plan::{DueClaim, FairClaim, ReadPlan};
 use bursar_core::records::ReadSet;
 use rusqlite::{Connection, Row, ToSql, params};
 use uuid::Uuid;
@@ -15,6 +15,7 @@ use super::load::{all, first, one, prepare};
 use super::row::get;
 use super::save::write;
 use crate::StoreError;
+use crate::browse::is_of;
 use crate::chart_lines::{damaged, time};
 
 /// The columns that `flow` reads.
@@ -32,6 +33,9 @@ pub(super) fn load(
     }
     for claim in &plan.due {
         ids.extend(claimed(connection, claim)?);
+    }
+    for claim in &plan.fair {
+        ids.extend(fairly(connection, claim)?);
     }
     let mut statement = prepare(connection, &format!("{FLOWS} WHERE id = ?1"))?;
     for id in ids {
@@ -95,6 +99,59 @@ fn claimed(connection: &Connection, claim: &DueClaim) -> Result<Vec<FlowId>, Sto
         "SELECT flow FROM due WHERE lane = ?1 AND due_at <= ?2 ORDER BY due_at, flow LIMIT ?3";
     let values = params![claim.lane, claim.now.as_microsecond(), claim.limit];
     all(connection, sql, values, |row| flow_id(row, 0))
+}
+
+/// From lane to lane, each by one look, a few of each.
+fn fairly(connection: &Connection, claim: &FairClaim) -> Result<Vec<FlowId>, StoreError> {
+    let sql = "SELECT min(lane) FROM due WHERE lane > ?1 AND lane < ?2";
+    let mut next = prepare(connection, sql)?;
+    let (mut lane, end) = (claim.begin().to_owned(), claim.end());
+    let mut found = Vec::new();
+    let room = |found: &Vec<FlowId>| {
+        let taken = u32::try_from(found.len()).unwrap_or(u32::MAX);
+        claim.limit.saturating_sub(taken)
+    };
+    while room(&found) > 0 {
+        let following = first(&mut next, params![lane, end], |row| get::<Option<String>>(row, 0))?;
+        let Some(following) = following.flatten() else { break };
+        lane = following;
+        if !claim.skipped.contains(&lane) {
+            let limit = claim.each.min(room(&found));
+            let due = DueClaim { lane: lane.clone(), now: claim.now, limit };
+            found.extend(claimed(connection, &due)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The deliveries of an event: their ids begin as its own.
+pub(super) fn deliveries_of(
+    connection: &Connection,
+    event: EventId,
+) -> Result<Vec<Flow>, StoreError> {
+    let (first, last) = event.deliveries();
+    let sql = format!("{FLOWS} WHERE id BETWEEN ?1 AND ?2 AND kind = 'delivery' ORDER BY id");
+    let range = [first.uuid().into_bytes(), last.uuid().into_bytes()];
+    let mut found = all(connection, &sql, range, flow)?;
+    found.retain(|flow| is_of(flow, event));
+    Ok(found)
+}
+
+/// Flows that wait in a lane, the latest first, of a window of rows: `?1` is the lane, `?2` the window, `?3` the limit,
+/// the rest the condition's, and the last two the place.
+pub(super) fn lane_back(
+    connection: &Connection,
+    condition: &str,
+    values: &[&dyn ToSql],
+) -> Result<Vec<Flow>, StoreError> {
+    let sql = format!(
+        "SELECT id, kind, merchant, version, sequence, state, created_at, updated_at, status
+         FROM (SELECT due_at, flow FROM due WHERE lane = ?1 AND (due_at, flow) < (?10, ?11)
+               ORDER BY due_at DESC, flow DESC LIMIT ?2) d
+         CROSS JOIN flows ON id = d.flow WHERE {condition} ORDER BY d.due_at DESC, d.flow DESC LIMIT ?3"
+    );
+    let found = all(connection, &sql, values, |row| Ok(flow(row).ok()))?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// `scope, key, request_hash, flow, reply`.

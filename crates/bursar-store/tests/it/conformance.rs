@@ -128,6 +128,8 @@ fn kinds(answer: &Answer) -> Vec<String> {
         Ok(Reply::Noted { .. }) => vec!["noted".to_owned()],
         Ok(Reply::Registered { .. }) => vec!["registered".to_owned()],
         Ok(Reply::Woken(woken)) => vec!["woken".to_owned(); woken.flows.len()],
+        Ok(Reply::Delivering(begun)) => vec![format!("{} begun", begun.count)],
+        Ok(Reply::Replayed(again)) => vec![format!("{} again", again.len())],
         Err(rejection) => vec![format!("refused: {}", rejection.code())],
     }
 }

@@ -13,6 +13,7 @@ mod browse;
 mod closing;
 mod cluster;
 mod conformance;
+mod deliveries;
 mod desk;
 mod freezes;
 mod payins;

@@ -117,7 +117,7 @@ async fn payins_are_booked_once(store: impl Store + Query + Browse) {
     assert_eq!((page.flows.len(), page.next), (4, None));
     let told = desk.store.events_of(&pending.id, 0, 10).await.unwrap();
     let kinds: Vec<&str> = told.iter().map(|event| event.kind.as_str()).collect();
-    assert_eq!(kinds, ["payin.pending", "payin.collected", "payin.contradicted"]);
+    assert_eq!(kinds, ["payin.pending", "payin.success", "payin.contradicted"]);
     desk.assert_sound().await;
 }
 

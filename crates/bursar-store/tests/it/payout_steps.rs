@@ -55,7 +55,7 @@ pub(crate) fn body(
                 _ => Outcome::Unknown { detail: detail() },
             };
             let event = Event::Submitted { attempt: 1 + u32::from(a == 2), r#try: 1, outcome };
-            Body::Report(Report { flow: FlowId::from(id), event })
+            Body::Report(Report { flow: FlowId::from(id), event: event.into() })
         }
         "asked" => {
             let answer = match a {
@@ -64,7 +64,7 @@ pub(crate) fn body(
                 _ => Answer::Failed { detail: detail() },
             };
             let event = Event::Queried { attempt: 1, lease_until: admission.now, answer };
-            Body::Report(Report { flow: FlowId::from(id), event })
+            Body::Report(Report { flow: FlowId::from(id), event: event.into() })
         }
         "told" => {
             let verdict = match (a, amount) {

@@ -38,7 +38,9 @@ pub(crate) fn view(answer: Answer) -> View {
     match answer.unwrap() {
         Reply::Flow { reply, .. } => match Arc::unwrap_or_clone(reply) {
             FlowReply::Payout(view) => view,
-            other @ (FlowReply::Reservation(_) | FlowReply::PayIn(_)) => panic!("{other:?}"),
+            other @ (FlowReply::Reservation(_) | FlowReply::PayIn(_) | FlowReply::Delivery(_)) => {
+                panic!("{other:?}")
+            }
         },
         reply => panic!("{reply:?}"),
     }
@@ -71,7 +73,12 @@ impl<S: Store + Query> Payments<'_, S> {
     }
 
     async fn report(&mut self, effect: &Effect, event: Event) -> &'static str {
-        match self.desk.ask(Body::Report(Report { flow: effect.flow, event })).await.unwrap() {
+        match self
+            .desk
+            .ask(Body::Report(Report { flow: effect.flow, event: event.into() }))
+            .await
+            .unwrap()
+        {
             Reply::Noted { status, .. } => status,
             reply => panic!("{reply:?}"),
         }

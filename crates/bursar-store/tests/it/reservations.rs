@@ -49,6 +49,7 @@ fn view(answer: Answer) -> View {
             FlowReply::Reservation(view) => view,
             FlowReply::PayIn(view) => panic!("{view:?}"),
             FlowReply::Payout(view) => panic!("{view:?}"),
+            FlowReply::Delivery(view) => panic!("{view:?}"),
         },
         reply => panic!("{reply:?}"),
     }

@@ -24,7 +24,7 @@ fn a_turn_that_stands_still_is_ended_and_the_others_go_on() {
         let mut payments = Payments { desk };
         let (_, effect) = payments.submit("a", "10").await;
         let event = Event::Submitted { attempt: effect.attempt, r#try: 1, outcome: paid() };
-        let body = Body::Report(Report { flow: effect.flow, event });
+        let body = Body::Report(Report { flow: effect.flow, event: event.into() });
         let admission = Admission::new(payments.desk.now, Seed::from(77));
         let requests = [Request { admission, body }];
         let batch = Batch::new(&rules, &requests);

@@ -2,6 +2,7 @@
 
 mod channels;
 mod rules;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use serde::Deserialize;
 use crate::failure::Failure;
 
 pub(crate) use channels::{ChannelConfig, ProviderConfig};
+pub(crate) use webhooks::WebhooksConfig;
 
 /// The documented defaults; `bursar check --defaults` prints them.
 pub(crate) const DEFAULTS: &str = include_str!("../../bursar.toml");
@@ -28,6 +30,7 @@ pub(crate) struct Config {
     pub(crate) api: ApiConfig,
     pub(crate) review: ReviewConfig,
     pub(crate) alerts: AlertsConfig,
+    pub(crate) webhooks: WebhooksConfig,
     #[serde(default)]
     pub(crate) channels: BTreeMap<String, ChannelConfig>,
     #[serde(default)]

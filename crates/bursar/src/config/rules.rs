@@ -43,6 +43,7 @@ impl Config {
             provider_banks,
             default_bank,
             four_eyes_above: self.four_eyes_above()?,
+            deliveries: self.webhooks.schedule()?,
         })
     }
 

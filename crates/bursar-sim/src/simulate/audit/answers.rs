@@ -39,7 +39,11 @@ impl Audit {
                 });
                 self.remember_by_hand(body);
             }
-            Reply::Woken(_) | Reply::Noted { .. } | Reply::Registered { .. } => {}
+            Reply::Woken(_)
+            | Reply::Delivering(_)
+            | Reply::Replayed(_)
+            | Reply::Noted { .. }
+            | Reply::Registered { .. } => {}
         }
     }
 
@@ -48,6 +52,7 @@ impl Audit {
             FlowReply::Payout(view) => (flow_id(&view.id), view.version),
             FlowReply::PayIn(view) => (flow_id(&view.id), view.version),
             FlowReply::Reservation(view) => (None, view.version),
+            FlowReply::Delivery(_) => return,
         };
         let about = id.map(|id| self.name(id)).unwrap_or_default();
         let flow: Option<&Flow> = id.and_then(|id| self.flows.get(&id));
@@ -64,7 +69,7 @@ impl Audit {
         let about = match reply {
             FlowReply::Payout(view) => flow_id(&view.id).map(|id| self.name(id)),
             FlowReply::PayIn(view) => flow_id(&view.id).map(|id| self.name(id)),
-            FlowReply::Reservation(_) => None,
+            FlowReply::Reservation(_) | FlowReply::Delivery(_) => None,
         };
         let is_same = self
             .replies
@@ -144,6 +149,7 @@ fn key(body: &Body) -> Option<&Key> {
         | Body::Switch(_)
         | Body::Register(_)
         | Body::Wake(_)
+        | Body::Mail(_)
         | Body::SetAside { .. } => None,
     }
 }

@@ -98,14 +98,17 @@ impl Audit {
         let resource = write.after.name();
         let told = commit.events.iter().filter(|event| event.resource == resource);
         let told = told.filter_map(|event| event.kind.split_once('.'));
-        let told = told.map(|(_, status)| status.to_ascii_uppercase());
+        let told = told.map(|(of, status)| match (of, status) {
+            ("payin", "success") => "COLLECTED".to_owned(),
+            _ => status.to_ascii_uppercase(),
+        });
         let mut status = write.before.as_ref().map(|flow| flow.state.status().to_owned());
         let about = self.name(write.after.id);
         for next in told.collect::<Vec<_>>() {
             let arrows: &[(&str, &[&str])] = match write.after.state {
                 FlowState::Payout(_) => &PAYOUT_ARROWS,
                 FlowState::PayIn(_) => &PAYIN_ARROWS,
-                FlowState::Reservation(_) => &[],
+                FlowState::Reservation(_) | FlowState::Delivery(_) => &[],
             };
             let is_listed = status.as_ref().is_none_or(|status| {
                 // A case may be opened where nothing else changes.
@@ -185,7 +188,7 @@ impl Audit {
             transaction.reverts.is_some() || transaction.event.starts_with("CHARGEBACK")
         });
         for write in commit.flows.iter().filter(|write| write.before.is_none() && !is_forced) {
-            let funds = write.after.state.funds();
+            let Some(funds) = write.after.state.funds() else { continue };
             let currency = funds.amount.currency();
             let address = format!("merchants:{}:available:{currency}", funds.merchant);
             let left = self.balance(&address, currency);
@@ -222,7 +225,8 @@ impl Audit {
         for resource in decided {
             let flow = commit.flows.iter().find(|write| write.after.name() == resource);
             let Some(flow) = flow.map(|write| &write.after) else { continue };
-            let amount = flow.state.funds().amount;
+            let Some(funds) = flow.state.funds() else { continue };
+            let amount = funds.amount;
             let unit = 10_i64.saturating_pow(u32::from(amount.currency().decimals()));
             let limit = super::super::swarm::FOUR_EYES_ABOVE.saturating_mul(unit);
             let people = self.deciders.get(resource).map_or(0, BTreeSet::len);

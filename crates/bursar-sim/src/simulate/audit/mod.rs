@@ -119,6 +119,7 @@ impl Audit {
                 FlowState::Payout(_) => 'P',
                 FlowState::PayIn(_) => 'I',
                 FlowState::Reservation(_) => 'R',
+                FlowState::Delivery(_) => 'D',
             };
             let number = self.names.len().saturating_add(1);
             let name = format!("{letter}{number}");

@@ -121,6 +121,8 @@ fn posted(answer: Answer) -> Result<Result<Posted, Rejection>, Failure> {
         Ok(
             reply @ (Reply::Flow { .. }
             | Reply::Woken(_)
+            | Reply::Delivering(_)
+            | Reply::Replayed(_)
             | Reply::Noted { .. }
             | Reply::Registered { .. }),
         ) => Err(Failure::new(format!(

@@ -124,7 +124,9 @@ impl Driver {
                 Output::Answer(_, Ok(Ok(_))) => {}
                 Output::Answer(_, Ok(Err(rejection))) => return Err(refused(&rejection)),
                 Output::Answer(_, Err(unanswered)) => return Err(refused(&unanswered)),
-                Output::Turn(_) => return Err(refused(&"a turn came out of turn")),
+                Output::Send(_) | Output::Turn(_) => {
+                    return Err(refused(&"a turn came out of turn"));
+                }
             }
         }
         Ok(())

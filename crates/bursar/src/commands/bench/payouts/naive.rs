@@ -61,7 +61,9 @@ async fn lives(memory: &mut Memory, rules: &Rules, count: u32) -> Result<Commits
         let reports: Vec<Body> = sent
             .effects
             .iter()
-            .map(|effect| Ok(Body::Report(Report { flow: effect.flow, event: paid(effect)? })))
+            .map(|effect| {
+                Ok(Body::Report(Report { flow: effect.flow, event: paid(effect)?.into() }))
+            })
             .collect::<Result<_, Failure>>()?;
         commits.push((id, sent));
         for report in reports {

@@ -1,8 +1,8 @@
 //! Which records a batch needs. Two rounds, never more: what the second asks for follows from what the first found.
 
-use std::collections::BTreeSet;
+mod claim;
 
-use jiff::Timestamp;
+use std::collections::BTreeSet;
 
 use crate::admit::Admitted;
 use crate::apply::epoch_name;
@@ -12,15 +12,17 @@ use crate::funds::Funds;
 use crate::idempotency::{Key, KeyDigest};
 use crate::ids::{FlowId, TransactionId};
 use crate::journal::WORLD;
-use crate::ledger::{AccountKey, HoldKey, REVERT, Transaction};
+use crate::ledger::{AccountKey, Admission, HoldKey, REVERT, Transaction};
 use crate::numscript::Name;
 use crate::payin;
 use crate::payout::Payout;
 use crate::records::ReadSet;
-use crate::registry::RecordKey;
+use crate::registry::{Change, Content, RecordKey};
 use crate::request::{Batch, Wake};
 use crate::reservation::Booking;
 use crate::rulebook::{Bound, Rule, Rulebook};
+
+pub use claim::{DueClaim, FairClaim};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadPlan {
@@ -35,18 +37,11 @@ pub struct ReadPlan {
     pub attempts: BTreeSet<(String, String)>,
     pub keys: BTreeSet<KeyDigest>,
     pub due: Vec<DueClaim>,
+    pub fair: Vec<FairClaim>,
     /// The switches that people throw.
     pub control: bool,
     /// Merchants, beneficiaries and keys.
     pub registry: BTreeSet<RecordKey>,
-}
-
-/// The flows of a lane that are due, longest overdue first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DueClaim {
-    pub lane: String,
-    pub now: Timestamp,
-    pub limit: u32,
 }
 
 impl ReadPlan {
@@ -68,19 +63,6 @@ impl ReadPlan {
         let accounts = bound.accounts().iter();
         self.accounts
             .extend(accounts.map(|account| (Name::clone(&account.address), account.currency)));
-    }
-
-    /// One claim for each lane serves all requests that ask for it.
-    fn add_claim(&mut self, wake: &Wake, now: Timestamp) {
-        match self.due.iter_mut().find(|claim| claim.lane == wake.lane) {
-            Some(claim) => {
-                claim.limit = claim.limit.saturating_add(wake.limit);
-                claim.now = claim.now.max(now);
-            }
-            None => {
-                self.due.push(DueClaim { lane: wake.lane.clone(), now, limit: wake.limit });
-            }
-        }
     }
 
     /// What a reservation may book, whatever is decided about it.
@@ -118,6 +100,12 @@ impl ReadPlan {
         if let Ok(bound) = rule.and_then(|rule| rule.bind(name, funds, None)) {
             self.add_bound(&bound);
         }
+    }
+
+    fn add_change(&mut self, change: &Change, admission: &Admission) {
+        self.registry.insert(change.target(admission));
+        let merchants = change.owner().into_iter().chain(change.subscriber());
+        self.registry.extend(merchants.map(RecordKey::merchant));
     }
 
     /// The hold, and the one that it means if it names an epoch.
@@ -216,8 +204,7 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
                 plan.attempts.insert((provider, take.terms.reference.clone()));
             }
             Admitted::Register(registration, admission) => {
-                plan.registry.insert(registration.change.target(admission));
-                plan.registry.extend(registration.change.owner().map(RecordKey::merchant));
+                plan.add_change(&registration.change, admission);
             }
             Admitted::Switch(..) => plan.control = true,
             Admitted::Wake(wake, admission) => {
@@ -225,6 +212,7 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
                 // What is woken may be sent.
                 plan.control = true;
             }
+            Admitted::Mail(mail, admission) => plan.add_mail(mail, admission.now),
             Admitted::SetAside(lane, admission) => {
                 plan.add_claim(&Wake { lane: lane.clone(), limit: 1 }, admission.now);
             }
@@ -273,13 +261,35 @@ pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> Read
             FlowState::PayIn(payin) => {
                 plan.add_booking(rulebook, payin::BOOKING, &name, &payin.terms.funds);
             }
+            FlowState::Delivery(delivery) => {
+                plan.registry.insert(RecordKey::endpoint(delivery.terms.endpoint));
+            }
         }
+        // Whoever is told has subscribed there; and an endpoint that is switched off is taken from there.
+        plan.registry.insert(RecordKey::merchant(&flow.merchant));
+    }
+    if batch.delivers() {
+        // What is told in this batch may be sent in it.
+        plan.registry.extend(
+            first
+                .registry
+                .iter()
+                .flat_map(|record| match &record.content {
+                    Content::Merchant(merchant) => merchant.subscriptions.as_slice(),
+                    Content::Beneficiary(_)
+                    | Content::ApiKey(_)
+                    | Content::Alert(_)
+                    | Content::Endpoint(_) => &[],
+                })
+                .map(|subscription| RecordKey::endpoint(subscription.endpoint)),
+        );
     }
     // Whether what was posted before still stands.
     let posted = first.references.iter().map(|known| (REVERT.into(), known.id.to_string()));
     plan.references.extend(posted);
     plan.accounts.retain(|key| !known.accounts.contains(key));
     plan.holds.retain(|key| !known.holds.contains(key));
+    plan.registry.retain(|key| !known.registry.contains(key));
     plan
 }
 

@@ -1,0 +1,75 @@
+//! Time has passed: flows are woken, or put off if that makes turns fail.
+
+use jiff::Timestamp;
+
+use super::Draft;
+use crate::flow::FlowState;
+use crate::ids::FlowId;
+use crate::ledger::Admission;
+use crate::rejection::Rejection;
+use crate::request::{Reply, Wake, Woken};
+use crate::{delivery, payout, reservation};
+
+impl Draft<'_> {
+    /// Gives every flow of the lane whose time has come the event that says so.
+    pub(super) fn wake(&mut self, wake: &Wake, admission: &Admission) -> Reply {
+        let limit = usize::try_from(wake.limit).unwrap_or(usize::MAX);
+        let mut woken = Woken::default();
+        for id in self.due(&wake.lane, admission.now, limit) {
+            let Some(flow) = self.flows.get(&id) else { continue };
+            let name = flow.name();
+            let advanced = match &flow.state {
+                FlowState::Reservation(_) => {
+                    let flow = flow.clone();
+                    self.advance_reservation(flow, reservation::Event::Due, admission)
+                }
+                FlowState::Payout(_) => self.advance_payout(id, &payout::Event::Due, admission),
+                // It waits for nothing.
+                FlowState::PayIn(_) => Ok(()),
+                FlowState::Delivery(_) => {
+                    self.advance_delivery(id, &delivery::Event::Due, admission).map(drop)
+                }
+            };
+            match advanced {
+                Ok(()) => woken.flows.push(name),
+                Err(rejection) => {
+                    woken.refused.push((name, rejection));
+                    if let Some(flow) = self.flows.get(&id).cloned() {
+                        self.put(flow.park(admission.now), admission);
+                    }
+                }
+            }
+        }
+        // They stay due; whoever is behind them is woken all the same.
+        let unreadable = self.unreadable.iter().map(|id| {
+            let id = id.to_string();
+            (id.clone(), Rejection::Unreadable { id })
+        });
+        woken.refused.extend(unreadable);
+        Reply::Woken(woken)
+    }
+
+    /// Puts off the first that is due, so that those behind it are not kept waiting.
+    pub(super) fn set_aside(&mut self, first: &[FlowId], admission: &Admission) -> Reply {
+        let mut woken = Woken::default();
+        for id in first {
+            let Some(flow) = self.flows.get(id).cloned() else { continue };
+            woken.flows.push(flow.name());
+            self.put(flow.park(admission.now), admission);
+        }
+        Reply::Woken(woken)
+    }
+
+    /// The flows of a lane whose time has come, longest overdue first.
+    pub(super) fn due(&self, lane: &str, now: Timestamp, limit: usize) -> Vec<FlowId> {
+        let mut due: Vec<(Timestamp, FlowId)> = self
+            .flows
+            .values()
+            .filter_map(|flow| Some((flow.due_at().filter(|at| *at <= now)?, flow)))
+            .filter(|(_, flow)| flow.waits_in(lane))
+            .map(|(at, flow)| (at, flow.id))
+            .collect();
+        due.sort_unstable();
+        due.into_iter().map(|(_, id)| id).take(limit).collect()
+    }
+}

@@ -1,0 +1,48 @@
+//! What may happen to a delivery.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::state::Response;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Its time has come: to be sent, or to be given up for lost.
+    Due,
+    /// An attempt has come back.
+    Returned { attempt: u32, took_ms: u64, outcome: Outcome },
+    /// The endpoint is off: whatever waits is not sent.
+    EndpointOff,
+    /// Somebody wants it sent again.
+    Replayed,
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Answered {
+        status: u16,
+        retry_after: Option<SignedDuration>,
+        response: Response,
+    },
+    /// No answer: which kind of trouble, and in more words.
+    Failed {
+        class: String,
+        detail: String,
+    },
+    /// It could not even be sent, and that is our fault.
+    Unsendable {
+        what: Unsendable,
+        detail: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsendable {
+    Serialisation,
+    Signing,
+}
+
+/// A time, and when it counts as over.
+pub(super) fn later(now: Timestamp, by: SignedDuration) -> Timestamp {
+    now.saturating_add(by).unwrap_or(Timestamp::MAX)
+}

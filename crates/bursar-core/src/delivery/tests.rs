@@ -1,0 +1,215 @@
+//! The whole machine as one table, the schedule with its dates, and what it says about an endpoint.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    Context, Deadlettered, Delivery, Event, Outcome, Response, Schedule, State, Step, Terms,
+    Unsendable, step,
+};
+use crate::ids::{EndpointId, EventId, Seed};
+use crate::registry::{
+    CONCURRENCY, Endpoint, Health, PAYLOAD_VERSION, Secret, Settings, Sign, Status, Subscription,
+};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_794_700_800 + second).unwrap()
+}
+
+fn endpoint(status: Status) -> Endpoint {
+    Endpoint {
+        merchant: "m1".to_owned(),
+        settings: Settings {
+            url: "https://merchant.example".to_owned(),
+            event_types: ["*".to_owned()].into(),
+            version: PAYLOAD_VERSION.to_owned(),
+            header_names: Vec::new(),
+            headers: None,
+            concurrency: CONCURRENCY,
+            rate_limit: None,
+        },
+        status,
+        secrets: vec![Secret { sealed: "s".to_owned(), until: None }],
+        told: 0,
+        health: Health::default(),
+    }
+}
+
+fn delivery(state: State, attempts: u32) -> Delivery {
+    let terms = Terms {
+        event: EventId::new(at(0), &Seed::from(1), 0),
+        kind: "payout.success".to_owned(),
+        endpoint: EndpointId::new(at(0), &Seed::from(2), 0),
+        body: "{}".to_owned(),
+    };
+    Delivery { state, attempts, ..Delivery::new(terms, at(0)) }
+}
+
+fn calm() -> Schedule {
+    Schedule { jitter_percent: 0, ..Schedule::default() }
+}
+
+fn answered(status: u16) -> Outcome {
+    Outcome::Answered { status, retry_after: None, response: Response::new(b"") }
+}
+
+fn words(step: &Step) -> String {
+    match step {
+        Step::Stays => "stays".to_owned(),
+        Step::Blocked { .. } => "blocked".to_owned(),
+        Step::Sends(delivery) => {
+            format!("{}, attempt {}", delivery.state.status(), delivery.attempts)
+        }
+        Step::Moves { delivery, sign } => {
+            let reason = match delivery.state {
+                State::Dlq { reason, .. } => format!(" {}", reason.name()),
+                State::Pending { .. }
+                | State::Delivering { .. }
+                | State::WaitingRetry { .. }
+                | State::Delivered
+                | State::Cancelled { .. } => String::new(),
+            };
+            let sign = sign.map(|sign| format!(", {sign:?}")).unwrap_or_default();
+            format!("{}{reason}{sign}", delivery.state.status())
+        }
+    }
+}
+
+#[test]
+fn every_state_answers_every_event() {
+    let states = [
+        delivery(State::Pending { due: at(0) }, 0),
+        delivery(State::Delivering { since: at(0), lease_until: at(35) }, 1),
+        delivery(State::Delivering { since: at(0), lease_until: at(35) }, 8),
+        delivery(State::WaitingRetry { due: at(60) }, 1),
+        delivery(State::Delivered, 1),
+        delivery(State::Dlq { reason: Deadlettered::Exhausted, since: at(9) }, 8),
+        delivery(State::Cancelled { since: at(9) }, 1),
+    ];
+    let returned = |attempt, outcome| Event::Returned { attempt, took_ms: 5, outcome };
+    let failed = Outcome::Failed { class: "dns".to_owned(), detail: "no such name".to_owned() };
+    let unsendable = |what| Outcome::Unsendable { what, detail: "the key is not here".to_owned() };
+    let off = Status::Disabled { reason: "by hand".to_owned(), at: at(0) };
+    let (schedule, seed) = (calm(), Seed::from(3));
+    let mut table = Vec::new();
+    for before in &states {
+        let attempt = before.attempts;
+        let events = [
+            ("due", Event::Due),
+            ("200", returned(attempt, answered(200))),
+            ("200 of an attempt that was given up", returned(0, answered(200))),
+            ("302", returned(attempt, answered(302))),
+            ("410", returned(attempt, answered(410))),
+            ("500", returned(attempt, answered(500))),
+            ("500 of an attempt that was given up", returned(0, answered(500))),
+            ("no answer", returned(attempt, failed.clone())),
+            ("cannot be signed", returned(attempt, unsendable(Unsendable::Signing))),
+            ("cannot be written", returned(attempt, unsendable(Unsendable::Serialisation))),
+            ("endpoint off", Event::EndpointOff),
+            ("replayed", Event::Replayed),
+        ];
+        for (name, event) in events {
+            for (endpoint, second) in
+                [(Status::Enabled, 10), (Status::Enabled, 90), (off.clone(), 90)]
+            {
+                let endpoint = self::endpoint(endpoint);
+                let context =
+                    Context { now: at(second), seed, endpoint: &endpoint, schedule: &schedule };
+                let found = words(&step(before, &event, &context));
+                let (from, to) = (before.state.status(), endpoint.status.name());
+                table.push(format!("{from:13} {attempt} {name:36} {to:8} {second}s  {found}"));
+            }
+        }
+    }
+    insta::assert_snapshot!(table.join("\n"));
+}
+
+#[test]
+fn attempts_are_made_at_their_times_and_then_never() {
+    let (schedule, seed) = (calm(), Seed::from(1));
+    let endpoint = endpoint(Status::Enabled);
+    let mut delivery = delivery(State::Pending { due: at(0) }, 0);
+    let (mut now, mut times) = (at(0), Vec::new());
+    loop {
+        let context = Context { now, seed, endpoint: &endpoint, schedule: &schedule };
+        let Step::Sends(sent) = step(&delivery, &Event::Due, &context) else { panic!("not sent") };
+        times.push(now.duration_since(at(0)).as_mins());
+        let event = Event::Returned { attempt: sent.attempts, took_ms: 1, outcome: answered(500) };
+        let Step::Moves { delivery: failed, .. } = step(&sent, &event, &context) else {
+            panic!("it does not move on");
+        };
+        delivery = failed;
+        let State::WaitingRetry { due } = delivery.state else { break };
+        now = due;
+    }
+    assert_eq!(delivery.state.status(), "DLQ");
+    assert_eq!(times, [0, 1, 6, 36, 156, 876, 2_316, 6_636], "the last at 110 h 36 m");
+}
+
+#[test]
+fn whoever_asks_for_time_gets_it_but_not_for_ever_and_nobody_comes_early() {
+    let (hour, seed) = (SignedDuration::from_hours(1), Seed::from(1));
+    let minutes = SignedDuration::from_mins;
+    let schedule = calm();
+    for (asked, expected) in [
+        (None, minutes(1)),
+        (Some(SignedDuration::from_secs(1)), minutes(1)),
+        (Some(hour), hour),
+        (Some(hour * 1_000), hour * 72),
+    ] {
+        assert_eq!(schedule.pause(1, asked, &seed), Some(expected), "{asked:?}");
+    }
+    let jittery = Schedule::default();
+    let mut pauses = std::collections::BTreeSet::new();
+    for number in 0..200 {
+        let pause = jittery.pause(2, None, &Seed::from(number)).unwrap();
+        assert!((minutes(5)..=SignedDuration::from_secs(330)).contains(&pause), "{pause:?}");
+        pauses.insert(pause);
+    }
+    assert!(pauses.len() > 150, "those who fail together do not come back together");
+}
+
+#[test]
+fn one_event_alone_never_opens_a_breaker() {
+    let schedule = calm();
+    let mut endpoint = endpoint(Status::Enabled);
+    let id = |number| crate::ids::DeliveryId::new(at(0), &Seed::from(number), 0);
+    for second in 0..100 {
+        assert_eq!(endpoint.note(Sign::Failed, id(1), (at(second), &schedule)), None);
+    }
+    assert_eq!(endpoint.health.breaker, None);
+    for number in 2..=20 {
+        endpoint.note(Sign::Failed, id(number), (at(100), &schedule));
+    }
+    assert_eq!(endpoint.health.breaker.map(|breaker| breaker.until), Some(at(160)));
+    endpoint.note(Sign::Took, id(1), (at(130), &schedule));
+    assert_eq!(endpoint.health, Health::default(), "one that is taken closes it");
+}
+
+#[test]
+fn a_subscription_hears_what_it_asked_for() {
+    let subscription = |kinds: &[&str]| Subscription {
+        endpoint: EndpointId::new(at(0), &Seed::from(1), 0),
+        event_types: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+        version: PAYLOAD_VERSION.to_owned(),
+    };
+    for (kinds, kind, expected) in [
+        (&["*"][..], "payout.success", true),
+        (&["*"], "payin.success", true),
+        (&["*"], "reservation.settled", false),
+        (&["*"], "alert.raised", false),
+        (&["*"], "webhook_endpoint.disabled", false),
+        (&["payout.*"], "payout.failed", true),
+        (&["payout.*"], "payin.failed", false),
+        (&["payin.success", "payout.failed"], "payout.failed", true),
+        (&["payin.success", "payout.failed"], "payout.failed_too", false),
+    ] {
+        assert_eq!(subscription(kinds).wants(kind), expected, "{kinds:?} {kind}");
+    }
+}
+
+#[test]
+fn whatever_a_receiver_says_is_kept_as_it_was() {
+    assert_eq!(Response::new(b"ok"), Response::Text("ok".to_owned()));
+    assert_eq!(Response::new(b"a\0b"), Response::Hex("610062".to_owned()));
+    assert_eq!(Response::new(&[0xff, 0xfe]), Response::Hex("fffe".to_owned()));
+}

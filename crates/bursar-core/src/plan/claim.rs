@@ -1,0 +1,110 @@
+//! Flows whose time has come: of one lane, or a few of each lane of a family.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::ReadPlan;
+use crate::delivery;
+use crate::ids::{EndpointId, FlowId};
+use crate::registry::RecordKey;
+use crate::request::{Deliver, Mail, Wake};
+
+/// The flows of a lane that are due, longest overdue first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueClaim {
+    pub lane: String,
+    pub now: Timestamp,
+    pub limit: u32,
+}
+
+/// The flows that are due in the lanes of a family, a few of each lane: none keeps the others waiting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FairClaim {
+    /// What the lanes of the family begin with; it ends with a colon.
+    pub family: &'static str,
+    /// Begin behind this lane.
+    pub after: Option<String>,
+    pub skipped: BTreeSet<String>,
+    pub now: Timestamp,
+    /// How many of each lane, longest overdue first.
+    pub each: u32,
+    pub limit: u32,
+}
+
+/// How many of each endpoint are looked at.
+const EACH: u32 = 32;
+
+impl FairClaim {
+    /// The first delivery for each endpoint but these that is due by then.
+    pub fn first_deliveries(until: Timestamp, skipped: &[EndpointId]) -> [Self; 2] {
+        [delivery::FIRST, delivery::RETRY].map(|family| Self {
+            family,
+            after: None,
+            skipped: skipped.iter().map(|endpoint| delivery::lane(family, *endpoint)).collect(),
+            now: until,
+            each: 1,
+            limit: u32::MAX,
+        })
+    }
+
+    /// The lanes of the family come behind this.
+    pub fn begin(&self) -> &str {
+        self.after.as_deref().unwrap_or(self.family)
+    }
+
+    /// And before this.
+    pub fn end(&self) -> String {
+        // A semicolon comes next after the colon.
+        format!("{};", self.family.trim_end_matches(':'))
+    }
+}
+
+impl ReadPlan {
+    /// One claim for each lane serves all requests that ask for it.
+    pub(super) fn add_claim(&mut self, wake: &Wake, now: Timestamp) {
+        match self.due.iter_mut().find(|claim| claim.lane == wake.lane) {
+            Some(claim) => {
+                claim.limit = claim.limit.saturating_add(wake.limit);
+                claim.now = claim.now.max(now);
+            }
+            None => {
+                self.due.push(DueClaim { lane: wake.lane.clone(), now, limit: wake.limit });
+            }
+        }
+    }
+
+    pub(super) fn add_mail(&mut self, mail: &Mail, now: Timestamp) {
+        match mail {
+            Mail::Deliver(deliver) | Mail::SetAside(deliver) => self.add_deliveries(deliver, now),
+            Mail::Cancel { endpoint, limit } => {
+                for family in [delivery::FIRST, delivery::RETRY] {
+                    let lane = delivery::lane(family, *endpoint);
+                    self.due.push(DueClaim { lane, now: Timestamp::MAX, limit: *limit });
+                }
+            }
+            Mail::Replay { deliveries, .. } => {
+                self.flows.extend(deliveries.iter().map(|id| FlowId::from(*id)));
+            }
+            Mail::Test { endpoint, .. } => {
+                self.registry.insert(RecordKey::endpoint(*endpoint));
+            }
+        }
+    }
+
+    /// The deliveries that may begin.
+    fn add_deliveries(&mut self, deliver: &Deliver, now: Timestamp) {
+        let retries = deliver.with_retries.then_some(delivery::RETRY);
+        for family in [delivery::FIRST].into_iter().chain(retries) {
+            let lane = |endpoint: &EndpointId| delivery::lane(family, *endpoint);
+            self.fair.push(FairClaim {
+                family,
+                after: deliver.after.as_ref().map(lane),
+                skipped: deliver.skipped.iter().map(lane).collect(),
+                now,
+                each: EACH.min(deliver.limit),
+                limit: deliver.limit,
+            });
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What may be done to a record, and what comes of it.
+
+use jiff::Timestamp;
+
+use super::{
+    Alert, ApiKey, Content, EndpointChange, Kind, Merchant, MerchantStatus, Payee, RecordKey, Role,
+    hexadecimal,
+};
+use crate::admit::check_id;
+use crate::ids::{BeneficiaryId, EndpointId};
+use crate::ledger::Admission;
+use crate::payout::Beneficiary;
+use crate::rejection::Rejection;
+
+/// Somebody changes a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registration {
+    pub actor: String,
+    pub change: Change,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    OpenMerchant { id: String, name: String },
+    AlterMerchant { id: String, name: Option<String>, status: Option<MerchantStatus> },
+    AddBeneficiary { merchant: String, details: Beneficiary },
+    IssueKey { name: String, role: Role, merchant: Option<String>, digest: [u8; 32] },
+    RevokeKey { id: String },
+    SetAlert { name: String, is_raised: bool, detail: String },
+    Endpoint { id: EndpointId, merchant: String, change: EndpointChange },
+}
+
+impl Change {
+    /// As the audit names it.
+    pub(crate) const fn action(&self) -> &'static str {
+        match self {
+            Self::OpenMerchant { .. } => "merchant.open",
+            Self::AlterMerchant { status: Some(MerchantStatus::Closed), .. } => "merchant.close",
+            Self::AlterMerchant { .. } => "merchant.change",
+            Self::AddBeneficiary { .. } => "beneficiary.add",
+            Self::IssueKey { .. } => "key.issue",
+            Self::RevokeKey { .. } => "key.revoke",
+            Self::SetAlert { is_raised: true, .. } => "alert.raised",
+            Self::SetAlert { is_raised: false, .. } => "alert.cleared",
+            Self::Endpoint { change, .. } => change.action(),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Rejection> {
+        self.owner().map_or(Ok(()), check_id)?;
+        match self {
+            Self::OpenMerchant { id, name } => {
+                check_merchant_id(id)?;
+                check_name(name)
+            }
+            Self::AlterMerchant { id, name, .. } => {
+                check_id(id)?;
+                name.as_deref().map_or(Ok(()), check_name)
+            }
+            Self::AddBeneficiary { details, .. } => details.check(),
+            Self::IssueKey { name, role, merchant, .. } => {
+                check_name(name)?;
+                let has_scope = merchant.is_some();
+                if has_scope == (*role == Role::Merchant) {
+                    Ok(())
+                } else {
+                    Err(Rejection::BadScope)
+                }
+            }
+            Self::RevokeKey { id } | Self::SetAlert { name: id, .. } => check_id(id),
+            Self::Endpoint { merchant, change, .. } => {
+                check_id(merchant)?;
+                change.check()
+            }
+        }
+    }
+
+    /// The record that it makes or changes.
+    pub(crate) fn target(&self, admission: &Admission) -> RecordKey {
+        let (kind, id) = match self {
+            Self::OpenMerchant { id, .. } | Self::AlterMerchant { id, .. } => {
+                (Kind::Merchant, id.clone())
+            }
+            Self::AddBeneficiary { .. } => {
+                let id = BeneficiaryId::new(admission.now, &admission.seed, 0);
+                (Kind::Beneficiary, id.to_string())
+            }
+            Self::IssueKey { digest, .. } => (Kind::ApiKey, ApiKey::id_of(digest).to_string()),
+            Self::RevokeKey { id } => (Kind::ApiKey, id.clone()),
+            Self::SetAlert { name, .. } => (Kind::Alert, name.clone()),
+            Self::Endpoint { id, .. } => return RecordKey::endpoint(*id),
+        };
+        RecordKey { kind, id }
+    }
+
+    /// The merchant that must be there for it.
+    pub(crate) fn owner(&self) -> Option<&str> {
+        match self {
+            Self::IssueKey { merchant, .. } => merchant.as_deref(),
+            Self::AddBeneficiary { merchant, .. }
+            | Self::Endpoint { merchant, change: EndpointChange::Add { .. }, .. } => Some(merchant),
+            Self::OpenMerchant { .. }
+            | Self::AlterMerchant { .. }
+            | Self::RevokeKey { .. }
+            | Self::SetAlert { .. }
+            | Self::Endpoint { .. } => None,
+        }
+    }
+
+    /// The merchant whose subscriptions change with it.
+    pub(crate) fn subscriber(&self) -> Option<&str> {
+        match self {
+            Self::Endpoint { merchant, .. } => Some(merchant),
+            Self::OpenMerchant { .. }
+            | Self::AlterMerchant { .. }
+            | Self::AddBeneficiary { .. }
+            | Self::IssueKey { .. }
+            | Self::RevokeKey { .. }
+            | Self::SetAlert { .. } => None,
+        }
+    }
+
+    /// The record as it is afterwards.
+    pub(crate) fn apply(
+        &self,
+        before: Option<&Content>,
+        target: &RecordKey,
+        now: Timestamp,
+    ) -> Result<Content, Rejection> {
+        let unknown = || Rejection::UnknownRecord { kind: target.kind, id: target.id.clone() };
+        let taken = || Rejection::RecordExists { kind: target.kind, id: target.id.clone() };
+        match (self, before) {
+            (Self::OpenMerchant { name, .. }, None) => {
+                let (name, subscriptions) = (name.clone(), Vec::new());
+                Ok(Content::Merchant(Merchant {
+                    name,
+                    status: MerchantStatus::Open,
+                    subscriptions,
+                }))
+            }
+            // Asked for again: it is as it was asked for.
+            (Self::OpenMerchant { name, .. }, Some(Content::Merchant(known)))
+                if known.name == *name =>
+            {
+                Ok(Content::Merchant(known.clone()))
+            }
+            (Self::AlterMerchant { name, status, .. }, Some(Content::Merchant(known))) => {
+                let name = name.as_ref().unwrap_or(&known.name).clone();
+                let status = status.unwrap_or(known.status);
+                Ok(Content::Merchant(Merchant { name, status, ..known.clone() }))
+            }
+            (Self::AddBeneficiary { merchant, details }, None) => {
+                let (merchant, details) = (merchant.clone(), details.clone());
+                Ok(Content::Beneficiary(Payee { merchant, details }))
+            }
+            (Self::IssueKey { name, role, merchant, digest }, None) => {
+                Ok(Content::ApiKey(ApiKey {
+                    name: name.clone(),
+                    role: *role,
+                    merchant: merchant.clone(),
+                    digest: hexadecimal(digest),
+                    revoked_at: None,
+                }))
+            }
+            (Self::RevokeKey { .. }, Some(Content::ApiKey(known))) => {
+                let revoked_at = Some(known.revoked_at.unwrap_or(now));
+                Ok(Content::ApiKey(ApiKey { revoked_at, ..known.clone() }))
+            }
+            (Self::SetAlert { is_raised, detail, .. }, _) => {
+                let (is_raised, detail) = (*is_raised, detail.clone());
+                Ok(Content::Alert(Alert { is_raised, detail }))
+            }
+            (Self::Endpoint { merchant, change, .. }, known) => {
+                let known = known.and_then(Content::endpoint);
+                let changed = change.apply(merchant, known, now).ok_or_else(unknown)?;
+                Ok(Content::Endpoint(Box::new(changed)))
+            }
+            (
+                Self::OpenMerchant { .. } | Self::AddBeneficiary { .. } | Self::IssueKey { .. },
+                Some(_),
+            ) => Err(taken()),
+            (Self::AlterMerchant { .. } | Self::RevokeKey { .. }, _) => Err(unknown()),
+        }
+    }
+}
+
+/// No hyphen, so that composed ids cannot collide.
+fn check_merchant_id(id: &str) -> Result<(), Rejection> {
+    let is_good = (1..=64).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if is_good {
+        return Ok(());
+    }
+    let value = id.chars().take(80).collect();
+    Err(Rejection::BadIdentifier { name: "id".into(), value, hyphen: false })
+}
+
+fn check_name(name: &str) -> Result<(), Rejection> {
+    let length = name.chars().take(129).count();
+    let is_good = (1..=128).contains(&length) && name.trim() == name;
+    if is_good && !name.contains(char::is_control) { Ok(()) } else { Err(Rejection::BadName) }
+}

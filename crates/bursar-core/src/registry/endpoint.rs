@@ -1,0 +1,357 @@
+//! Where a merchant wants to be told: an endpoint, its secrets, and how it has been doing.
+//!
+//! Secrets and headers are sealed before they come here; what is kept can be read by whoever has the keys and by nobody
+//! else.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, RecordKey};
+use crate::delivery::Schedule;
+use crate::ids::{DeliveryId, EndpointId};
+use crate::rejection::Rejection;
+
+/// The form of what is sent that is known here.
+pub const PAYLOAD_VERSION: &str = "2024-01-01";
+/// Endpoints that a merchant may have at once.
+pub const ENDPOINTS_MAX: usize = 16;
+/// How many are sent at the same time to an endpoint that does not ask for something else.
+pub const CONCURRENCY: u32 = 32;
+const CONCURRENCY_MAX: u32 = 256;
+const RATE_MAX: u32 = 10_000;
+const EVENT_TYPES_MAX: usize = 64;
+/// Secrets that sign at the same time, at most.
+const SECRETS_MAX: usize = 3;
+/// The longest time for which a secret that was replaced still signs.
+pub const OVERLAP_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoint {
+    pub merchant: String,
+    pub settings: Settings,
+    pub status: Status,
+    /// Newest first.
+    pub secrets: Vec<Secret>,
+    /// How many events were told about it; their numbers have no gaps.
+    pub told: u64,
+    #[serde(default, skip_serializing_if = "Health::is_good")]
+    pub health: Health,
+}
+
+/// What its owner chooses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    pub url: String,
+    /// Such as `payout.success`, `payout.*` or `*`.
+    pub event_types: BTreeSet<String>,
+    pub version: String,
+    /// The names of its own headers, for people; the values are sealed.
+    pub header_names: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers: Option<String>,
+    pub concurrency: u32,
+    /// How many may begin in a second, if that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Enabled,
+    Disabled { reason: String, at: Timestamp },
+    Deleted,
+}
+
+impl Status {
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Enabled => "enabled",
+            Self::Disabled { .. } => "disabled",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Secret {
+    pub sealed: String,
+    /// Until when it still signs, if there is a newer one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+/// How it has been doing since it last took something.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Health {
+    pub failing_since: Option<Timestamp>,
+    /// Different deliveries that failed in a row, as many as it takes.
+    pub failed: BTreeSet<DeliveryId>,
+    pub breaker: Option<Breaker>,
+}
+
+/// Nothing is sent for a while; then one is tried, and if it fails the pause is longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Breaker {
+    pub until: Timestamp,
+    /// How often it has opened in a row.
+    pub times: u32,
+    /// One is being tried.
+    pub is_probing: bool,
+}
+
+/// What an attempt says about the endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    Took,
+    Failed,
+    /// It asks never to be told again.
+    Gone,
+}
+
+/// Who of a merchant's endpoints wants to hear what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subscription {
+    pub endpoint: EndpointId,
+    pub event_types: BTreeSet<String>,
+    pub version: String,
+}
+
+/// Somebody changes an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndpointChange {
+    Add { settings: Settings, secret: String },
+    Alter(Box<Settings>),
+    Rotate { secret: String, overlap: SignedDuration },
+    Enable,
+    Disable { reason: String },
+    Delete,
+}
+
+impl RecordKey {
+    pub fn endpoint(id: EndpointId) -> Self {
+        Self { kind: Kind::Endpoint, id: id.to_string() }
+    }
+}
+
+impl Subscription {
+    pub fn wants(&self, kind: &str) -> bool {
+        self.event_types.iter().any(|wanted| matches(wanted, kind))
+    }
+}
+
+fn matches(wanted: &str, kind: &str) -> bool {
+    let is_of = |family: &str| kind.split_once('.').is_some_and(|(of, _)| of == family);
+    match wanted.strip_suffix(".*") {
+        Some(family) => is_of(family),
+        None if wanted == "*" => FAMILIES.into_iter().any(is_of),
+        None => wanted == kind,
+    }
+}
+
+/// What merchants are told about.
+const FAMILIES: [&str; 2] = ["payin", "payout"];
+
+impl Endpoint {
+    pub const fn is_enabled(&self) -> bool {
+        matches!(self.status, Status::Enabled)
+    }
+
+    /// The secrets that sign now, newest first.
+    pub fn live_secrets(&self, now: Timestamp) -> impl Iterator<Item = &Secret> {
+        self.secrets.iter().filter(move |secret| secret.until.is_none_or(|until| now < until))
+    }
+
+    pub(crate) fn subscription(&self, endpoint: EndpointId) -> Option<Subscription> {
+        let Settings { event_types, version, .. } = &self.settings;
+        self.is_enabled().then(|| Subscription {
+            endpoint,
+            event_types: event_types.clone(),
+            version: version.clone(),
+        })
+    }
+
+    /// Takes note of an attempt. Answers why it is switched off, if it is.
+    pub(crate) fn note(
+        &mut self,
+        sign: Sign,
+        delivery: DeliveryId,
+        (now, schedule): (Timestamp, &Schedule),
+    ) -> Option<&'static str> {
+        let health = &mut self.health;
+        match sign {
+            Sign::Took => {
+                *health = Health::default();
+                return None;
+            }
+            Sign::Gone => return Some("it answered 410 Gone"),
+            Sign::Failed => {}
+        }
+        let since = *health.failing_since.get_or_insert(now);
+        if now.duration_since(since) >= schedule.disable_after {
+            return Some("it has failed for too long without a success");
+        }
+        match health.breaker {
+            Some(breaker) if breaker.is_probing => {
+                health.breaker = Some(Breaker::open(breaker.times, now, schedule));
+            }
+            // It was under way when the breaker opened, and says nothing new.
+            Some(_) => {}
+            None => {
+                health.failed.insert(delivery);
+                if health.failed.len() >= schedule.breaker_after {
+                    health.failed.clear();
+                    health.breaker = Some(Breaker::open(0, now, schedule));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Health {
+    fn is_good(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Breaker {
+    /// Each time twice as long as the time before.
+    fn open(times: u32, now: Timestamp, schedule: &Schedule) -> Self {
+        let factor = 1_i32.checked_shl(times).unwrap_or(i32::MAX).max(1);
+        let pause = schedule.breaker_pause.saturating_mul(factor).min(schedule.breaker_pause_max);
+        let until = now.saturating_add(pause).unwrap_or(Timestamp::MAX);
+        Self { until, times: times.saturating_add(1), is_probing: false }
+    }
+
+    /// One is tried; the others wait for what becomes of it.
+    pub(crate) fn probing(self, now: Timestamp, schedule: &Schedule) -> Self {
+        let until = now.saturating_add(schedule.lease).unwrap_or(Timestamp::MAX);
+        Self { until, is_probing: true, ..self }
+    }
+}
+
+impl EndpointChange {
+    /// As the audit names it.
+    pub(super) const fn action(&self) -> &'static str {
+        match self {
+            Self::Add { .. } => "webhook_endpoint.add",
+            Self::Alter(_) => "webhook_endpoint.change",
+            Self::Rotate { .. } => "webhook_endpoint.rotate_secret",
+            Self::Enable => "webhook_endpoint.enable",
+            Self::Disable { .. } => "webhook_endpoint.disable",
+            Self::Delete => "webhook_endpoint.delete",
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Rejection> {
+        match self {
+            Self::Add { settings, .. } => settings.check(),
+            Self::Alter(settings) => settings.check(),
+            Self::Rotate { overlap, .. } if overlap.is_negative() || *overlap > OVERLAP_MAX => {
+                Err(Rejection::BadEndpoint { why: "an overlap has 0 seconds to 7 days" })
+            }
+            Self::Rotate { .. } | Self::Enable | Self::Disable { .. } | Self::Delete => Ok(()),
+        }
+    }
+
+    /// The endpoint as it is afterwards; none if it cannot be changed so.
+    pub(super) fn apply(
+        &self,
+        merchant: &str,
+        before: Option<&Endpoint>,
+        now: Timestamp,
+    ) -> Option<Endpoint> {
+        let Some(known) = before else { return self.first(merchant) };
+        let mut endpoint = known.clone();
+        if known.merchant != merchant || known.status == Status::Deleted {
+            return None;
+        }
+        match self {
+            Self::Add { .. } => return None,
+            Self::Alter(settings) => endpoint.settings = (**settings).clone(),
+            Self::Rotate { secret, overlap } => endpoint.rotate(secret, *overlap, now),
+            Self::Enable if known.is_enabled() => {}
+            Self::Enable => {
+                endpoint.status = Status::Enabled;
+                endpoint.health = Health::default();
+            }
+            Self::Disable { .. } if !known.is_enabled() => {}
+            Self::Disable { reason } => {
+                endpoint.status = Status::Disabled { reason: reason.clone(), at: now };
+            }
+            Self::Delete => {
+                endpoint.status = Status::Deleted;
+                endpoint.secrets.clear();
+                endpoint.settings.headers = None;
+            }
+        }
+        Some(endpoint)
+    }
+
+    fn first(&self, merchant: &str) -> Option<Endpoint> {
+        let Self::Add { settings, secret } = self else { return None };
+        Some(Endpoint {
+            merchant: merchant.to_owned(),
+            settings: settings.clone(),
+            status: Status::Enabled,
+            secrets: vec![Secret { sealed: secret.clone(), until: None }],
+            told: 0,
+            health: Health::default(),
+        })
+    }
+}
+
+impl Endpoint {
+    /// The new one signs at once; those before it a little longer.
+    fn rotate(&mut self, sealed: &str, overlap: SignedDuration, now: Timestamp) {
+        let until = now.saturating_add(overlap).unwrap_or(Timestamp::MAX);
+        for secret in &mut self.secrets {
+            secret.until = Some(secret.until.map_or(until, |known| known.min(until)));
+        }
+        self.secrets.insert(0, Secret { sealed: sealed.to_owned(), until: None });
+        self.secrets.retain(|secret| secret.until.is_none_or(|until| now < until));
+        self.secrets.truncate(SECRETS_MAX);
+    }
+}
+
+impl Settings {
+    fn check(&self) -> Result<(), Rejection> {
+        let bad = |why| Err(Rejection::BadEndpoint { why });
+        if self.event_types.is_empty() || self.event_types.len() > EVENT_TYPES_MAX {
+            return bad("it is subscribed to 1 to 64 event types");
+        }
+        if !self.event_types.iter().all(|kind| is_event_type(kind)) {
+            return bad(
+                "an event type is *, payout.*, payin.* or one of theirs such as payout.success",
+            );
+        }
+        if self.version != PAYLOAD_VERSION {
+            return bad("the only payload version is 2024-01-01");
+        }
+        if !(1..=CONCURRENCY_MAX).contains(&self.concurrency) {
+            return bad("its concurrency is 1 to 256");
+        }
+        if self.rate_limit.is_some_and(|rate| !(1..=RATE_MAX).contains(&rate)) {
+            return bad("its rate limit is 1 to 10000 a second");
+        }
+        Ok(())
+    }
+}
+
+fn is_event_type(kind: &str) -> bool {
+    let is_known = |(family, rest): (&str, &str)| {
+        let is_word = (1..=64).contains(&rest.len())
+            && rest.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        FAMILIES.contains(&family) && (rest == "*" || is_word)
+    };
+    kind == "*" || kind.split_once('.').is_some_and(is_known)
+}

@@ -1,0 +1,262 @@
+//! The records that people keep: merchants, whom they pay, where they want to be told, and the keys that open the API.
+//!
+//! A record is small, changes rarely, and is read by its kind and id. Every change is audited; an alert is told
+//! instead.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+mod change;
+mod endpoint;
+
+use crate::flow::to_json;
+use crate::ids::ApiKeyId;
+use crate::payout::Beneficiary;
+
+pub use change::{Change, Registration};
+pub use endpoint::{
+    Breaker, CONCURRENCY, ENDPOINTS_MAX, Endpoint, EndpointChange, Health, OVERLAP_MAX,
+    PAYLOAD_VERSION, Secret, Settings, Sign, Status, Subscription,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Merchant,
+    Beneficiary,
+    ApiKey,
+    Alert,
+    Endpoint,
+}
+
+impl Kind {
+    pub const ALL: [Self; 5] =
+        [Self::Merchant, Self::Beneficiary, Self::ApiKey, Self::Alert, Self::Endpoint];
+
+    /// As the stores name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Merchant => "merchant",
+            Self::Beneficiary => "beneficiary",
+            Self::ApiKey => "api_key",
+            Self::Alert => "alert",
+            Self::Endpoint => "webhook_endpoint",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Merchant => "merchant",
+            Self::Beneficiary => "beneficiary",
+            Self::ApiKey => "API key",
+            Self::Alert => "alert",
+            Self::Endpoint => "webhook endpoint",
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RecordKey {
+    pub kind: Kind,
+    pub id: String,
+}
+
+impl RecordKey {
+    pub fn merchant(id: &str) -> Self {
+        Self { kind: Kind::Merchant, id: id.to_owned() }
+    }
+}
+
+/// A record as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    pub id: String,
+    /// Counts its changes from 1; whoever saves must find the version that was read.
+    pub version: u64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub content: Content,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    Merchant(Merchant),
+    Beneficiary(Payee),
+    ApiKey(ApiKey),
+    Alert(Alert),
+    Endpoint(Box<Endpoint>),
+}
+
+/// Something that somebody must look at, raised and cleared by whoever watches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alert {
+    pub is_raised: bool,
+    pub detail: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Merchant {
+    pub name: String,
+    pub status: MerchantStatus,
+    /// Its endpoints that are on, and what each wants to hear: whoever tells the merchant something needs no other look.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subscriptions: Vec<Subscription>,
+}
+
+/// A merchant that is closed makes no new payouts and takes no new pay-ins; what is under way comes to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MerchantStatus {
+    Open,
+    Closed,
+}
+
+/// Somebody whom a merchant pays again and again. It never changes: another account is another beneficiary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Payee {
+    pub merchant: String,
+    pub details: Beneficiary,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApiKey {
+    /// What people know it by.
+    pub name: String,
+    pub role: Role,
+    /// The only merchant that it can see, for keys of merchants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merchant: Option<String>,
+    /// SHA-256 of the key, in hexadecimal. The key itself is shown once and kept nowhere.
+    pub digest: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What the holder of a key may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// One merchant's own business.
+    Merchant,
+    /// Looks at everything, records pay-ins, decides about what is stuck, freezes.
+    Operator,
+    /// The second pair of eyes.
+    Approver,
+    Admin,
+}
+
+impl Role {
+    pub const ALL: [Self; 4] = [Self::Merchant, Self::Operator, Self::Approver, Self::Admin];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Merchant => "merchant",
+            Self::Operator => "operator",
+            Self::Approver => "approver",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// A record that a commit writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordWrite {
+    /// The version that was read; none for a new record.
+    pub before: Option<u64>,
+    pub after: Record,
+}
+
+/// A stored record that this version of Bursar cannot read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a stored {kind} does not read back: {reason}")]
+pub struct UnreadableRecord {
+    kind: String,
+    reason: String,
+}
+
+impl Content {
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Merchant(_) => Kind::Merchant,
+            Self::Beneficiary(_) => Kind::Beneficiary,
+            Self::ApiKey(_) => Kind::ApiKey,
+            Self::Alert(_) => Kind::Alert,
+            Self::Endpoint(_) => Kind::Endpoint,
+        }
+    }
+
+    pub fn encode(&self) -> String {
+        match self {
+            Self::Merchant(merchant) => to_json(merchant),
+            Self::Beneficiary(payee) => to_json(payee),
+            Self::ApiKey(key) => to_json(key),
+            Self::Alert(alert) => to_json(alert),
+            Self::Endpoint(endpoint) => to_json(endpoint),
+        }
+    }
+
+    /// What `encode` has written.
+    pub fn decode(kind: &str, text: &str) -> Result<Self, UnreadableRecord> {
+        let unreadable = |reason: String| UnreadableRecord { kind: kind.to_owned(), reason };
+        let Some(known) = Kind::ALL.into_iter().find(|known| known.name() == kind) else {
+            return Err(unreadable("this version does not know such records".to_owned()));
+        };
+        let read = match known {
+            Kind::Merchant => serde_json::from_str(text).map(Self::Merchant),
+            Kind::Beneficiary => serde_json::from_str(text).map(Self::Beneficiary),
+            Kind::ApiKey => serde_json::from_str(text).map(Self::ApiKey),
+            Kind::Alert => serde_json::from_str(text).map(Self::Alert),
+            Kind::Endpoint => serde_json::from_str(text).map(Self::Endpoint),
+        };
+        read.map_err(|error| unreadable(error.to_string()))
+    }
+}
+
+impl Record {
+    pub fn key(&self) -> RecordKey {
+        RecordKey { kind: self.content.kind(), id: self.id.clone() }
+    }
+
+    /// Whose it is: what a merchant may see.
+    pub fn merchant(&self) -> &str {
+        match &self.content {
+            Content::Merchant(_) => &self.id,
+            Content::Beneficiary(payee) => &payee.merchant,
+            Content::ApiKey(key) => key.merchant.as_deref().unwrap_or_default(),
+            Content::Endpoint(endpoint) => &endpoint.merchant,
+            Content::Alert(_) => "",
+        }
+    }
+}
+
+impl Content {
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            Self::Endpoint(endpoint) => Some(endpoint),
+            Self::Merchant(_) | Self::Beneficiary(_) | Self::ApiKey(_) | Self::Alert(_) => None,
+        }
+    }
+}
+
+impl ApiKey {
+    /// The id of the key with this digest: whoever has the key can look it up, and nobody can make the key of it.
+    pub fn id_of(digest: &[u8; 32]) -> ApiKeyId {
+        ApiKeyId::from_uuid(Uuid::from_bytes(digest.first_chunk().copied().unwrap_or_default()))
+    }
+}
+
+/// Lower case, two digits for each byte.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    digits.filter_map(|digit| DIGITS.get(usize::from(digit))).collect()
+}
