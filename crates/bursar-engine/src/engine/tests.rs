@@ -140,7 +140,7 @@ fn a_lane_that_nothing_helps_rests_for_a_minute() {
     let (_, answers) = settle(&mut engine, later, |_| false);
     assert_eq!(answers, Vec::new());
     let (turns, _) = settle(&mut engine, later + SignedDuration::from_secs(1), |_| false);
-    assert_eq!((turns.len(), turns[0].len()), (1, 3));
+    assert_eq!((turns.len(), turns[0].len()), (1, 5));
 }
 
 #[test]
