@@ -11,6 +11,7 @@ mod http;
 mod secret;
 mod signature;
 pub mod simulator;
+pub mod webhook;
 
 pub use connections::{Connection, Connections};
 pub use error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED, UnknownMeaning};

@@ -1,0 +1,23 @@
+//! Webhooks on their way out: where they may go, how they are signed, and how one of them is sent.
+//!
+//! Every attempt is one call of [`Sender::send`]. Nothing is retried from here: what to do next is the caller's.
+
+mod policy;
+mod seal;
+mod secret;
+pub mod sign;
+#[cfg(test)]
+mod tests;
+
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+pub use policy::{BadPolicy, Place, Policy, RefusedAddress, RefusedUrl};
+pub use seal::{BadKeys, CannotOpen, CannotSeal, Keyring, Sealed};
+pub use secret::{BadSecret, SigningSecret};
+
+/// Written with padding, read with or without: people copy what they are shown.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
