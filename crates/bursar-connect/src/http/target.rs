@@ -109,17 +109,22 @@ impl Tls {
             url: target.authority.clone(),
             why: "no certificate can be made out to that host",
         })?;
-        // Named, because another crate in the same binary may bring another implementation along.
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| BadSettings::Roots(error.to_string()))?
-            .with_root_certificates(trusted(roots)?);
-        Ok(Self { connector: TlsConnector::from(Arc::new(config.with_no_client_auth())), name })
+        let config = client_config(roots)?;
+        Ok(Self { connector: TlsConnector::from(Arc::new(config)), name })
     }
 
     pub async fn connect(&self, socket: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         self.connector.connect(self.name.clone(), socket).await
     }
+}
+
+/// TLS 1.2 or later, to whoever the roots vouch for.
+pub(crate) fn client_config(roots: &Roots) -> Result<ClientConfig, BadSettings> {
+    // Named, because another crate in the same binary may bring another implementation along.
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| BadSettings::Roots(error.to_string()))?;
+    Ok(config.with_root_certificates(trusted(roots)?).with_no_client_auth())
 }
 
 fn trusted(roots: &Roots) -> Result<RootCertStore, BadSettings> {

@@ -2,9 +2,16 @@
 //!
 //! Every attempt is one call of [`Sender::send`]. Nothing is retried from here: what to do next is the caller's.
 
+mod answer;
+mod connect;
+mod header;
+mod line;
 mod policy;
+mod read;
+mod resolve;
 mod seal;
 mod secret;
+mod sender;
 pub mod sign;
 #[cfg(test)]
 mod tests;
@@ -12,9 +19,12 @@ mod tests;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+pub use answer::{Answered, Class, NotAnswered, Sent};
+pub use header::{BadHeader, check_header};
 pub use policy::{BadPolicy, Place, Policy, RefusedAddress, RefusedUrl};
 pub use seal::{BadKeys, CannotOpen, CannotSeal, Keyring, Sealed};
 pub use secret::{BadSecret, SigningSecret};
+pub use sender::{BadSettings, Parcel, Sender, Settings};
 
 /// Written with padding, read with or without: people copy what they are shown.
 const BASE64: GeneralPurpose = GeneralPurpose::new(

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use hyper::Uri;
 use url::{Host, Url};
 
 const URL_MAX: usize = 2_048;
@@ -91,13 +92,13 @@ pub struct Place {
     pub is_secure: bool,
     /// Whether the host is on the list of those that rules do not count for.
     pub is_allowed: bool,
-    url: Url,
+    uri: Uri,
 }
 
 impl Place {
     /// The URL as it is sent to.
-    pub fn url(&self) -> &str {
-        self.url.as_str()
+    pub fn uri(&self) -> &Uri {
+        &self.uri
     }
 }
 
@@ -150,8 +151,10 @@ impl Policy {
         }
         let port = url.port_or_known_default().unwrap_or_default();
         let is_allowed = self.allows(&host, port);
-        let place = Place { host, address, port, is_secure, is_allowed, url };
-        self.look_at(&place)?;
+        let uri = url.as_str().parse();
+        let uri = uri.map_err(|_| RefusedUrl::Unreadable("it cannot be sent".to_owned()))?;
+        let place = Place { host, address, port, is_secure, is_allowed, uri };
+        self.look_at(&place, &url)?;
         Ok(place)
     }
 
@@ -170,14 +173,14 @@ impl Policy {
         self.allowed.iter().any(|(name, only)| name == host && fits(only))
     }
 
-    fn look_at(&self, place: &Place) -> Result<(), RefusedUrl> {
+    fn look_at(&self, place: &Place, url: &Url) -> Result<(), RefusedUrl> {
         if !place.is_secure && !place.is_allowed {
             return Err(RefusedUrl::Scheme);
         }
-        if !place.url.username().is_empty() || place.url.password().is_some() {
+        if !url.username().is_empty() || url.password().is_some() {
             return Err(RefusedUrl::User);
         }
-        if place.url.fragment().is_some() {
+        if url.fragment().is_some() {
             return Err(RefusedUrl::Fragment);
         }
         if place.is_allowed {

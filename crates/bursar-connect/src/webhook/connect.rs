@@ -1,0 +1,125 @@
+//! Connections to endpoints: resolved, vetted, and over TLS unless the host is allowed without.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::Uri;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tower_service::Service;
+
+use super::answer::{Class, NotAnswered};
+use super::line::Line;
+use super::policy::{Place, Policy};
+use super::resolve::Resolver;
+
+/// How long one address may take; then comes the next.
+const DIAL_MAX: Duration = Duration::from_secs(5);
+
+pub(crate) type Dialled = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
+/// Opens a connection to an address that was looked at.
+pub(crate) type Dial = Arc<dyn Fn(SocketAddr) -> Dialled + Send + Sync>;
+
+#[derive(Clone)]
+pub(crate) struct Connector(Arc<Way>);
+
+struct Way {
+    policy: Policy,
+    resolver: Resolver,
+    tls: TlsConnector,
+    dial: Dial,
+    /// Nobody may be waiting any more: a connection that was begun for a call may end up with another.
+    timeout: Duration,
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").field("policy", &self.0.policy).finish_non_exhaustive()
+    }
+}
+
+/// Opens a connection for real.
+pub(crate) fn dial() -> Dial {
+    Arc::new(|address| Box::pin(TcpStream::connect(address)))
+}
+
+impl Connector {
+    pub(crate) fn new(
+        policy: Policy,
+        resolver: Resolver,
+        mut config: ClientConfig,
+        dial: Dial,
+        timeout: Duration,
+    ) -> Self {
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let tls = TlsConnector::from(Arc::new(config));
+        Self(Arc::new(Way { policy, resolver, tls, dial, timeout }))
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<Line>;
+    type Error = NotAnswered;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, NotAnswered>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), NotAnswered>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let way = Arc::clone(&self.0);
+        Box::pin(async move {
+            let late = |_| NotAnswered::new(Class::Timeout, "no connection in time");
+            timeout(way.timeout, way.connect(&uri)).await.map_err(late)?.map(TokioIo::new)
+        })
+    }
+}
+
+impl Way {
+    async fn connect(&self, uri: &Uri) -> Result<Line, NotAnswered> {
+        let refused = |error| NotAnswered::new(Class::Refused, error);
+        let place = self.policy.check(&uri.to_string()).map_err(refused)?;
+        let addresses = self.resolver.addresses(&place).await?;
+        let socket = self.reach(&place, &addresses).await?;
+        if place.is_secure { self.secure(&place, socket).await } else { Ok(Line::plain(socket)) }
+    }
+
+    /// The first address that takes the connection.
+    async fn reach(
+        &self,
+        place: &Place,
+        addresses: &[SocketAddr],
+    ) -> Result<TcpStream, NotAnswered> {
+        let mut why = "there is no address".to_owned();
+        for address in addresses {
+            why = match timeout(DIAL_MAX, (self.dial)(*address)).await {
+                Ok(Ok(socket)) => {
+                    // A request is written in one piece; there is nothing to wait for.
+                    let _is_set = socket.set_nodelay(true);
+                    return Ok(socket);
+                }
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "no connection in time".to_owned(),
+            };
+        }
+        Err(NotAnswered::new(Class::Connect, format!("{}: {why}", place.host)))
+    }
+
+    async fn secure(&self, place: &Place, socket: TcpStream) -> Result<Line, NotAnswered> {
+        let failed = |why: String| NotAnswered::new(Class::Tls, format!("{}: {why}", place.host));
+        let name = ServerName::try_from(place.host.clone());
+        let name = name.map_err(|error| failed(error.to_string()))?;
+        let shaken = self.tls.connect(name, socket).await;
+        Ok(Line::secure(shaken.map_err(|error| failed(error.to_string()))?))
+    }
+}

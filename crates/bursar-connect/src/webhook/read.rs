@@ -1,0 +1,64 @@
+//! Reading an answer without being led on: so much and no more, as bytes, never unpacked.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::header::{HeaderMap, RETRY_AFTER};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+
+const READ_MAX: usize = 64 * 1024;
+const KEPT_MAX: usize = 4 * 1024;
+const RETRY_AFTER_MAX: Duration = Duration::from_hours(30 * 24);
+
+/// What was kept of a body so far.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) bytes: Vec<u8>,
+    read: usize,
+    is_whole: bool,
+}
+
+impl Kept {
+    /// Reads until the body ends or is too long. A body that was not read to its end takes its connection along.
+    pub(crate) async fn fill(&mut self, mut body: Incoming) {
+        while self.read < READ_MAX {
+            match body.frame().await {
+                // Trailers say nothing to us.
+                Some(Ok(frame)) => frame.data_ref().into_iter().for_each(|data| self.keep(data)),
+                // It was answered; what the rest would have been does not matter.
+                Some(Err(_)) => return,
+                None => {
+                    self.is_whole = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, data: &[u8]) {
+        self.read = self.read.saturating_add(data.len());
+        let room = KEPT_MAX.saturating_sub(self.bytes.len());
+        self.bytes.extend(data.iter().take(room));
+    }
+
+    /// Whether there was more, or may have been.
+    pub(crate) fn is_cut(&self) -> bool {
+        !self.is_whole || self.read > self.bytes.len()
+    }
+}
+
+/// How long the server asks us to wait: in seconds, or until a date. What cannot be read says nothing.
+pub(crate) fn retry_after(headers: &HeaderMap, at: Timestamp) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let wait = if is_number {
+        text.parse().map_or(RETRY_AFTER_MAX, Duration::from_secs)
+    } else {
+        let date = DateTimeParser::new().parse_timestamp(text).ok()?;
+        // A date that is over asks for nothing.
+        Duration::try_from(date.duration_since(at)).unwrap_or_default()
+    };
+    Some(wait.min(RETRY_AFTER_MAX))
+}

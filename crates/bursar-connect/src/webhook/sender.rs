@@ -1,0 +1,187 @@
+//! Sends one webhook, once, within its time, and says what became of it.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::{Method, Request, StatusCode};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use jiff::Timestamp;
+use tokio::time::{Instant, timeout_at};
+
+use super::answer::{Answered, Class, NotAnswered, Sent};
+use super::connect::{Connector, Dial, dial};
+use super::header::Names;
+use super::policy::{Place, Policy};
+use super::read::{Kept, retry_after};
+use super::resolve::Resolver;
+use super::secret::SigningSecret;
+use crate::http::{Roots, client_config};
+
+const HEAD_MAX: usize = 64 * 1024;
+const HEADERS_MAX: usize = 100;
+/// Of one answer that has not been read yet, and of all on one connection.
+const WINDOW: u32 = 64 * 1024;
+const WINDOW_ALL: u32 = 1024 * 1024;
+/// Servers close what idles; five seconds is the shortest that is usual.
+const IDLE_MAX: Duration = Duration::from_secs(4);
+const IDLE_PER_HOST: usize = 32;
+/// Many requests share a connection over HTTP/2, so somebody has to notice that nobody is there any more.
+const PING: Duration = Duration::from_secs(5);
+
+/// Why webhooks cannot be sent as it is configured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadSettings {
+    #[error("{0:?} cannot be part of a header; use 1 to 32 letters, digits or - as the brand")]
+    Brand(String),
+    #[error(transparent)]
+    Roots(#[from] crate::http::BadSettings),
+}
+
+/// How webhooks are sent.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The middle of `X-{Brand}-Signature`.
+    pub brand: String,
+    /// Belongs to the sender: whoever tightens it makes a new sender, and no old connection is used any more.
+    pub policy: Policy,
+    /// Whom to ask for addresses; nobody means whom the system asks.
+    pub nameservers: Vec<SocketAddr>,
+    pub roots: Roots,
+    /// From the question where the host is to the last byte of the answer.
+    pub timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            brand: "Bursar".to_owned(),
+            policy: Policy::default(),
+            nameservers: Vec::new(),
+            roots: Roots::System,
+            timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// One event for one endpoint, as it is now: every attempt is made of what is configured when it is made.
+#[derive(Clone)]
+pub struct Parcel {
+    pub url: String,
+    /// Signed and sent as they are.
+    pub body: Vec<u8>,
+    /// The same in every attempt; receivers know by it what they have had.
+    pub event_id: String,
+    pub event_type: String,
+    /// Counted from 1.
+    pub attempt: u32,
+    pub at: Timestamp,
+    /// What the endpoint wants to have added.
+    pub headers: Vec<(String, String)>,
+    /// That of the header which has room for one: during a change the previous one.
+    pub simple_secret: SigningSecret,
+    /// All that count, newest first.
+    pub secrets: Vec<SigningSecret>,
+}
+
+/// A body is the merchant's, a header may be a password, and a URL may have a token in it.
+impl fmt::Debug for Parcel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Parcel");
+        fields.field("event_id", &self.event_id).field("event_type", &self.event_type);
+        fields.field("attempt", &self.attempt).field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+/// Sends webhooks over connections that are kept for the next one.
+#[derive(Debug)]
+pub struct Sender {
+    names: Names,
+    policy: Policy,
+    timeout: Duration,
+    client: Client<Connector, Full<Bytes>>,
+}
+
+impl Sender {
+    pub fn new(settings: Settings) -> Result<Self, BadSettings> {
+        Self::with_dial(settings, dial())
+    }
+
+    /// With another way to open connections to what was found and vetted.
+    pub(crate) fn with_dial(settings: Settings, dial: Dial) -> Result<Self, BadSettings> {
+        let Settings { brand, policy, nameservers, roots, timeout } = settings;
+        let names = Names::new(&brand).ok_or(BadSettings::Brand(brand))?;
+        let config = client_config(&roots)?;
+        let resolver = Resolver::new(&nameservers);
+        let connector = Connector::new(policy.clone(), resolver, config, dial, timeout);
+        Ok(Self { names, policy, timeout, client: client(connector) })
+    }
+
+    /// Makes one attempt. When its time is over everything is dropped, the connection included. A request is sent again
+    /// only if it is certain that not a byte of it has left, on a connection that had died while it was idle.
+    pub async fn send(&self, parcel: Parcel, deadline: Instant) -> Sent {
+        let start = Instant::now();
+        let until = start.checked_add(self.timeout).map_or(deadline, |until| until.min(deadline));
+        let result = self.attempt(parcel, until).await;
+        Sent { latency: start.elapsed(), result }
+    }
+
+    async fn attempt(&self, parcel: Parcel, until: Instant) -> Result<Answered, NotAnswered> {
+        let refused = |error| NotAnswered::new(Class::Refused, error);
+        let place = self.policy.check(&parcel.url).map_err(refused)?;
+        let at = parcel.at;
+        let request = self.request(&place, parcel)?;
+        if Instant::now() >= until {
+            return Err(NotAnswered::new(Class::Timeout, "the time was over; nothing was sent"));
+        }
+        let late = |_| NotAnswered::new(Class::Timeout, "no answer in time");
+        let response = timeout_at(until, self.client.request(request)).await.map_err(late)?;
+        let (head, body) = response.map_err(|error| failed(&error))?.into_parts();
+        if head.status == StatusCode::SWITCHING_PROTOCOLS {
+            let detail = "the server wants to speak something else than HTTP";
+            return Err(NotAnswered::new(Class::Protocol, detail));
+        }
+        let mut kept = Kept::default();
+        // What has not come by then is cut off.
+        let _is_late = timeout_at(until, kept.fill(body)).await.is_err();
+        Ok(Answered {
+            status: head.status.as_u16(),
+            retry_after: retry_after(&head.headers, at),
+            is_cut: kept.is_cut(),
+            body: kept.bytes,
+        })
+    }
+
+    fn request(&self, place: &Place, parcel: Parcel) -> Result<Request<Full<Bytes>>, NotAnswered> {
+        let headers = self.names.headers(&parcel)?;
+        let mut request = Request::new(Full::from(parcel.body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = place.uri().clone();
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+}
+
+fn client(connector: Connector) -> Client<Connector, Full<Bytes>> {
+    Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE_MAX)
+        .pool_max_idle_per_host(IDLE_PER_HOST)
+        .retry_canceled_requests(true)
+        .http1_max_buf_size(HEAD_MAX)
+        .http1_max_headers(HEADERS_MAX)
+        .http2_initial_stream_window_size(WINDOW)
+        .http2_initial_connection_window_size(WINDOW_ALL)
+        .http2_keep_alive_interval(PING)
+        .http2_keep_alive_timeout(PING)
+        .build(connector)
+}
+
+/// The client's own words say only that it failed; what lies behind them says why.
+fn failed(error: &hyper_util::client::legacy::Error) -> NotAnswered {
+    NotAnswered::from_error(std::error::Error::source(error).unwrap_or(error))
+}
