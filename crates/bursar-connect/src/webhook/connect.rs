@@ -91,7 +91,11 @@ impl Way {
         let place = self.policy.check(&uri.to_string()).map_err(refused)?;
         let addresses = self.resolver.addresses(&place).await?;
         let socket = self.reach(&place, &addresses).await?;
-        if place.is_secure { self.secure(&place, socket).await } else { Ok(Line::plain(socket)) }
+        if place.is_secure {
+            self.secure(&place, socket).await
+        } else {
+            Ok(Line::plain(socket, self.timeout))
+        }
     }
 
     /// The first address that takes the connection.
@@ -120,6 +124,7 @@ impl Way {
         let name = ServerName::try_from(place.host.clone());
         let name = name.map_err(|error| failed(error.to_string()))?;
         let shaken = self.tls.connect(name, socket).await;
-        Ok(Line::secure(shaken.map_err(|error| failed(error.to_string()))?))
+        let stream = shaken.map_err(|error| failed(error.to_string()))?;
+        Ok(Line::secure(stream, self.timeout))
     }
 }

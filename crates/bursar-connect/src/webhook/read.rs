@@ -43,6 +43,11 @@ impl Kept {
         self.bytes.extend(data.iter().take(room));
     }
 
+    /// Whether the body was read to its end.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     /// Whether there was more, or may have been.
     pub(crate) fn is_cut(&self) -> bool {
         !self.is_whole || self.read > self.bytes.len()

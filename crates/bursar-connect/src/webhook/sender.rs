@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
+use hyper::http::Extensions;
 use hyper::{Method, Request, StatusCode};
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use jiff::Timestamp;
 use tokio::time::{Instant, timeout_at};
@@ -15,6 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use super::answer::{Answered, Class, NotAnswered, Sent};
 use super::connect::{Connector, Dial, dial};
 use super::header::Names;
+use super::line::Cut;
 use super::policy::{Place, Policy};
 use super::read::{Kept, retry_after};
 use super::resolve::Resolver;
@@ -133,10 +136,11 @@ impl Sender {
         let refused = |error| NotAnswered::new(Class::Refused, error);
         let place = self.policy.check(&parcel.url).map_err(refused)?;
         let at = parcel.at;
-        let request = self.request(&place, parcel)?;
+        let mut request = self.request(&place, parcel)?;
         if Instant::now() >= until {
             return Err(NotAnswered::new(Class::Timeout, "the time was over; nothing was sent"));
         }
+        let mut exchange = Exchange::new(&mut request);
         let late = |_| NotAnswered::new(Class::Timeout, "no answer in time");
         let response = timeout_at(until, self.client.request(request)).await.map_err(late)?;
         let (head, body) = response.map_err(|error| failed(&error))?.into_parts();
@@ -147,6 +151,7 @@ impl Sender {
         let mut kept = Kept::default();
         // What has not come by then is cut off.
         let _is_late = timeout_at(until, kept.fill(body)).await.is_err();
+        exchange.is_whole = kept.is_whole();
         Ok(Answered {
             status: head.status.as_u16(),
             retry_after: retry_after(&head.headers, at),
@@ -162,6 +167,33 @@ impl Sender {
         *request.uri_mut() = place.uri().clone();
         *request.headers_mut() = headers;
         Ok(request)
+    }
+}
+
+/// A request on its way. If its end is not waited for, whoever gives up cuts the connection.
+struct Exchange {
+    connection: CaptureConnection,
+    is_whole: bool,
+}
+
+impl Exchange {
+    fn new(request: &mut Request<Full<Bytes>>) -> Self {
+        Self { connection: capture_connection(request), is_whole: false }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if self.is_whole {
+            return;
+        }
+        let mut extras = Extensions::new();
+        if let Some(connected) = self.connection.connection_metadata().as_ref() {
+            connected.get_extras(&mut extras);
+        }
+        if let Some(cut) = extras.get::<Cut>() {
+            cut.cut();
+        }
     }
 }
 

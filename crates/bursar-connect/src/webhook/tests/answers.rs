@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::time::Instant;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::{Instant, timeout};
 
-use super::server::{Act, Server, answer, later, parcel, say, send, sender, word};
+use super::server::{Act, Server, answer, parcel, say, send, sender, word};
 use crate::webhook::{Answered, Class, Sent};
 
+/// More than the machine keeps between two sockets if nobody reads.
+const LARGE: usize = 12 * 1024 * 1024;
 /// What the machine itself keeps between two sockets comes on top of what we read.
 const BOUNDED: usize = 16 * 1024 * 1024;
 
@@ -81,23 +84,44 @@ async fn nothing_is_sent_when_the_time_is_over() {
     assert_eq!(server.seen(|seen| (seen.connections, seen.requests())), (1, 1));
 }
 
-/// A server that takes no byte of a large body.
-#[tokio::test]
-async fn a_server_that_does_not_read_is_left_at_the_deadline() {
+/// A server that takes a connection and reads nothing of a body that does not fit into it: what was sent, and whether
+/// the connection has ended a while after.
+async fn unread(said: &[u8], wait: Duration) -> (Sent, usize) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let mut parcel = parcel(&url);
-    parcel.body = vec![b'x'; 16 * 1024 * 1024];
+    let mut parcel = parcel(&format!("http://{}/", listener.local_addr().unwrap()));
+    parcel.body = vec![b'x'; LARGE];
     let sender = sender();
     let server = async {
-        let (socket, _) = listener.accept().await.unwrap();
+        let (mut socket, _) = listener.accept().await.unwrap();
+        assert_eq!(socket.read_u8().await.unwrap(), b'P');
+        socket.write_all(said).await.unwrap();
         tokio::time::pause();
         socket
     };
-    let (sent, socket) = tokio::join!(sender.send(parcel, later()), server);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let (sent, mut socket) = tokio::join!(sender.send(parcel, deadline), server);
+    tokio::time::sleep(wait).await;
+    let mut rest = Vec::new();
+    let ended = timeout(Duration::from_mins(1), socket.read_to_end(&mut rest)).await;
+    assert!(ended.is_ok(), "the connection is still open");
+    (sent, rest.len())
+}
+
+/// The client would like to send all of it first.
+#[tokio::test]
+async fn a_server_that_does_not_read_is_left_at_the_deadline() {
+    let (sent, read) = unread(b"", Duration::from_secs(1)).await;
     assert_eq!(word(&sent), Err(Class::Timeout));
-    assert!(is_about(sent.latency, 30), "{sent:?}");
-    drop(socket);
+    assert!(is_about(sent.latency, 20), "{sent:?}");
+    assert!(read < LARGE, "nothing is sent behind the deadline");
+}
+
+#[tokio::test]
+async fn a_server_that_answers_without_reading_is_left_soon() {
+    let said = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    let (sent, read) = unread(said, Duration::from_secs(31)).await;
+    assert_eq!(word(&sent), Ok(200));
+    assert!(read < LARGE, "nothing is sent behind the deadline");
 }
 
 /// B3: a gibibyte that is announced, and a body without end that is not.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::server::{Act, Server, answer, names, say, send, sender, settings, word};
+use super::server::{Act, Seen, Server, answer, names, say, send, sender, settings, word};
 use crate::webhook::{Class, Policy, Sender, Settings};
 
 #[tokio::test]
@@ -66,6 +66,20 @@ async fn an_interim_answer_is_not_the_answer() {
     let interim = say("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n");
     let server = Server::new(vec![vec![Act::Read, interim, answer(201, "x"), Act::Stay]]).await;
     assert_eq!(word(&send(&sender(), &server.url()).await), Ok(201));
+}
+
+/// Nobody is left talking when the caller has gone.
+#[tokio::test]
+async fn a_caller_that_goes_away_takes_the_connection_along() {
+    let server = Server::new(vec![vec![Act::Read, say("HTTP/1.1 200 "), Act::Stay]]).await;
+    let url = server.url();
+    let sending = tokio::spawn(async move { send(&sender(), &url).await });
+    while server.seen(Seen::requests) == 0 {
+        tokio::task::yield_now().await;
+    }
+    sending.abort();
+    assert!(sending.await.unwrap_err().is_cancelled());
+    server.ended(1).await;
 }
 
 /// A11: redirects are answers. Nobody goes where they point.
