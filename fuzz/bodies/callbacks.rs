@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use axum::body::Body as Bytes;
 use axum::http::{HeaderValue, Request as HttpRequest};
+use bursar_connect::webhook::{self, Sender};
 use bursar_connect::{ErrorMap, Secret, callback};
 use bursar_core::apply::apply;
 use bursar_core::channel::{Channel, Clocks};
@@ -18,6 +19,7 @@ use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
 use bursar_server::{
     AlertLimits, App, CallbackSettings, Numbers, Settings, Submit, Submitted, Unanswered,
+    WebhookSettings,
 };
 use bursar_store::Location;
 use hyper::service::Service as _;
@@ -79,6 +81,11 @@ static HOUSE: LazyLock<House> = LazyLock::new(|| {
         callbacks: ["wallet", "easy"].map(|name| (name.to_owned(), told())).into(),
         alerts: AlertLimits::default(),
         has_test_clock: false,
+        webhooks: WebhookSettings {
+            brand: "Bursar".to_owned(),
+            sender: Arc::new(Sender::new(webhook::Settings::default()).unwrap()),
+            vault: None,
+        },
     };
     let asked = Arc::new(AtomicUsize::new(0));
     let desk = Desk { rules: Arc::clone(&rules), asked: Arc::clone(&asked) };

@@ -27,6 +27,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
+/// The same where there may be no body at all.
+#[derive(Debug)]
+pub(crate) struct Optional<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for Optional<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let bytes = Bytes::from_request(request, state).await.map_err(|error| unread(&error))?;
+        if bytes.is_empty() { Ok(Self(T::default())) } else { parse(&bytes).map(Self) }
+    }
+}
+
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let parsed = serde_json::from_slice(bytes).map_err(|error| {
         Problem::bad_request(format!(

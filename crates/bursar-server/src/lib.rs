@@ -17,6 +17,7 @@ mod port;
 mod problem;
 mod readers;
 mod requests;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +40,8 @@ use readers::Readers;
 pub use access::{Access, access, access_table};
 pub use alerts::{AlertLimits, watch};
 pub use auth::key_digest;
-pub use port::{ChannelNumbers, Numbers, Submit, Submitted, Unanswered};
+pub use port::{ChannelNumbers, DeliveryNumbers, Numbers, Submit, Submitted, Unanswered};
+pub use webhooks::WebhookSettings;
 
 /// What the operator of this process has configured.
 #[derive(Clone)]
@@ -53,6 +55,7 @@ pub struct Settings {
     pub alerts: AlertLimits,
     /// Whether the clock may be moved by hand.
     pub has_test_clock: bool,
+    pub webhooks: WebhookSettings,
 }
 
 /// How a channel or a provider tells us something.

@@ -141,6 +141,15 @@ fn engine(text: &mut Text, app: &App) {
     if let Some(lag) = lag {
         text.one("bursar_engine_lag_milliseconds", "gauge", "Since a turn was last finished.", lag);
     }
+    let deliveries = numbers.deliveries;
+    text.head("bursar_delivery_attempts_total", "counter", "Attempts to tell merchants something.");
+    for (result, count) in [("taken", deliveries.taken), ("failed", deliveries.failed)] {
+        text.line("bursar_delivery_attempts_total", &[("result", result)], count);
+    }
+    let help = "How long attempts to tell merchants something took, in all.";
+    text.one("bursar_delivery_milliseconds_total", "counter", help, deliveries.milliseconds);
+    let help = "Attempts to tell merchants something that are under way.";
+    text.one("bursar_deliveries_in_flight", "gauge", help, deliveries.in_flight);
     text.head("bursar_submissions_total", "counter", "Submissions by channel.");
     for (channel, numbers) in &numbers.channels {
         text.line("bursar_submissions_total", &[("channel", channel)], numbers.submissions);

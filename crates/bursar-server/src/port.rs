@@ -51,8 +51,20 @@ pub struct Numbers {
     /// When something could not be saved, unless something was since.
     pub not_saved_at: Option<Timestamp>,
     pub channels: BTreeMap<String, ChannelNumbers>,
+    pub deliveries: DeliveryNumbers,
     /// What the host last wanted somebody to look at.
     pub latest_alert: Option<(Timestamp, String)>,
+}
+
+/// Attempts to tell merchants something.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DeliveryNumbers {
+    /// Answered with 2xx.
+    pub taken: u64,
+    pub failed: u64,
+    pub in_flight: u64,
+    /// How long they took, in all.
+    pub milliseconds: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]

@@ -143,7 +143,7 @@ pub struct Live {
 }
 
 impl FlowFilter {
-    pub(crate) fn admits(&self, flow: &Flow) -> bool {
+    pub fn admits(&self, flow: &Flow) -> bool {
         flow.state.kind() == self.kind
             && self.status.as_ref().is_none_or(|status| flow.state.status() == status)
             && self.merchant.as_ref().is_none_or(|merchant| flow.merchant == *merchant)

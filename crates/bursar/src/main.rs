@@ -8,6 +8,7 @@ mod node;
 mod report;
 mod signals;
 mod terminal;
+mod vault;
 
 use std::process::ExitCode;
 

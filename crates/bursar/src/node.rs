@@ -5,12 +5,18 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use bursar_connect::Connections;
+use bursar_connect::webhook::{Post, Sender, Vault};
+use bursar_core::delivery::{self, Parcel};
 use bursar_core::effect::Effect;
 use bursar_core::payout::Event;
 use bursar_core::request::Body;
 use bursar_core::rules::Rules;
-use bursar_engine::{Channels, Clock, Handle, Host, Limits, NotAdvanced, SystemClock, TestClock};
-use bursar_server::{App, ChannelNumbers, Numbers, Settings, Submit, Submitted, Unanswered};
+use bursar_engine::{
+    Channels, Clock, Courier, Handle, Host, Limits, NotAdvanced, SystemClock, TestClock,
+};
+use bursar_server::{
+    App, ChannelNumbers, DeliveryNumbers, Numbers, Settings, Submit, Submitted, Unanswered,
+};
 use bursar_store::{AnyStore, Browse as _, Location};
 use jiff::Timestamp;
 use tokio::net::TcpListener;
@@ -20,12 +26,15 @@ use tokio::time::Instant;
 
 use crate::commands::ledger::books::fresh_seed;
 use crate::failure::Failure;
+use crate::vault;
 
 /// An engine that runs.
 pub(crate) struct Node {
     handle: Handle,
     clock: Arc<dyn Clock>,
     thread: JoinHandle<()>,
+    /// What secrets are sealed with here.
+    pub(crate) vault: Option<Arc<Vault>>,
     /// Ends when the engine has.
     pub(crate) ended: oneshot::Receiver<()>,
 }
@@ -43,12 +52,26 @@ impl Channels for Wired {
     }
 }
 
+/// Whoever brings what merchants are told, as the engine wants it.
+struct Carrier(Post);
+
+impl Courier for Carrier {
+    fn send(
+        &self,
+        parcel: Parcel,
+        deadline: Instant,
+    ) -> Pin<Box<dyn Future<Output = delivery::Event> + Send>> {
+        let post = self.0.clone();
+        Box::pin(async move { post.send(parcel, deadline).await })
+    }
+}
+
 impl Node {
     /// Opens the books and starts the engine. Must be called inside the runtime that runs the channels.
     pub(crate) async fn start(
         location: &Location,
         rules: Arc<Rules>,
-        connections: Connections,
+        (connections, sender): (Connections, Arc<Sender>),
         has_test_clock: bool,
     ) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = if has_test_clock {
@@ -56,14 +79,15 @@ impl Node {
         } else {
             Arc::new(SystemClock::default())
         };
-        Self::start_with(location, rules, Arc::new(Wired(connections)), clock).await
+        let channels = Arc::new(Wired(connections));
+        Self::start_with(location, rules, (channels, sender), clock).await
     }
 
     /// The same with whatever channels and clock there are.
     pub(crate) async fn start_with(
         location: &Location,
         rules: Arc<Rules>,
-        channels: Arc<dyn Channels>,
+        (channels, sender): (Arc<dyn Channels>, Arc<Sender>),
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Failure> {
         let seed = fresh_seed()?;
@@ -77,19 +101,21 @@ impl Node {
                 Ok(runtime) => runtime,
                 Err(error) => return drop(started.send(Err(Failure::from(error)))),
             };
-            let store: AnyStore = match runtime.block_on(open(&location, &rules)) {
-                Ok(store) => store,
+            let (store, vault) = match runtime.block_on(open(&location, &rules)) {
+                Ok(opened) => opened,
                 Err(failure) => return drop(started.send(Err(failure))),
             };
+            let courier = Arc::new(Carrier(Post::new(sender, vault.clone())));
             let (host, handle) =
                 Host::new(store, rules, channels, engine_clock, (Limits::default(), seed));
             // Whoever waited may have gone; then nobody asks either.
-            drop(started.send(Ok(handle)));
-            drop(runtime.block_on(host.with_effects_on(effects).run()));
+            drop(started.send(Ok((handle, vault))));
+            let host = host.with_courier(courier).with_effects_on(effects);
+            drop(runtime.block_on(host.run()));
         })?;
         let gone = |_| Failure::new("the engine ended before it began. Nothing was started");
-        let handle = is_started.await.map_err(gone)??;
-        Ok(Self { handle, clock, thread, ended })
+        let (handle, vault) = is_started.await.map_err(gone)??;
+        Ok(Self { handle, clock, thread, vault, ended })
     }
 
     pub(crate) fn submit(&self) -> Arc<dyn Submit> {
@@ -112,13 +138,17 @@ impl Node {
 }
 
 /// The books, if every payout that is under way has its channel: the others could not come to an end.
-async fn open(location: &Location, rules: &Rules) -> Result<AnyStore, Failure> {
+async fn open(
+    location: &Location,
+    rules: &Rules,
+) -> Result<(AnyStore, Option<Arc<Vault>>), Failure> {
     let mut store = location.open().await?;
+    let vault = vault::open(location, &mut store).await?;
     let live = store.live_channels().await?;
     let missing: Vec<String> =
         live.into_iter().filter(|name| !rules.channels.contains_key(name)).collect();
     if missing.is_empty() {
-        return Ok(store);
+        return Ok((store, vault));
     }
     Err(Failure::new(format!(
         "payouts are under way through {}, which the configuration does not have: nothing was started. Keep a channel configured until its payouts are final",
@@ -171,6 +201,12 @@ impl Submit for Engine {
                 .iter()
                 .map(|(name, stats)| (name.clone(), channel(stats)))
                 .collect(),
+            deliveries: DeliveryNumbers {
+                taken: stats.deliveries.taken,
+                failed: stats.deliveries.failed,
+                in_flight: stats.deliveries.in_flight,
+                milliseconds: stats.deliveries.milliseconds,
+            },
         }
     }
 

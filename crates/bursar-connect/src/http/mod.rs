@@ -29,7 +29,7 @@ use request::Requests;
 use wire::{Limits, Wire};
 
 pub use request::escape;
-pub(crate) use target::client_config;
+pub(crate) use target::client_config_of_any_system;
 pub use target::{BadSettings, Roots, Target, Tls};
 
 /// How a channel over HTTP is reached. Only `url` has no default.

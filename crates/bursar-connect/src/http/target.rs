@@ -120,11 +120,23 @@ impl Tls {
 
 /// TLS 1.2 or later, to whoever the roots vouch for.
 pub(crate) fn client_config(roots: &Roots) -> Result<ClientConfig, BadSettings> {
+    with_roots(trusted(roots)?)
+}
+
+/// The same where a system may have no certificates: then nobody is trusted, and every handshake says so.
+pub(crate) fn client_config_of_any_system(roots: &Roots) -> Result<ClientConfig, BadSettings> {
+    match (client_config(roots), roots) {
+        (Err(BadSettings::Roots(_)), Roots::System) => with_roots(RootCertStore::empty()),
+        (config, Roots::System | Roots::Pem(_)) => config,
+    }
+}
+
+fn with_roots(roots: RootCertStore) -> Result<ClientConfig, BadSettings> {
     // Named, because another crate in the same binary may bring another implementation along.
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| BadSettings::Roots(error.to_string()))?;
-    Ok(config.with_root_certificates(trusted(roots)?).with_no_client_auth())
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 fn trusted(roots: &Roots) -> Result<RootCertStore, BadSettings> {

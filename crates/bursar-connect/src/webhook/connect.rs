@@ -67,6 +67,18 @@ impl Connector {
     }
 }
 
+impl Connector {
+    /// Whether a URL leads to where nothing may be sent. A name that cannot be resolved now may be later.
+    pub(crate) async fn vet(&self, url: &str) -> Result<(), NotAnswered> {
+        let refused = |error| NotAnswered::new(Class::Refused, error);
+        let place = self.0.policy.check(url).map_err(refused)?;
+        match self.0.resolver.addresses(&place).await {
+            Err(error) if error.class == Class::Refused => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+}
+
 impl Service<Uri> for Connector {
     type Response = TokioIo<Line>;
     type Error = NotAnswered;

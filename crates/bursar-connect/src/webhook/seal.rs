@@ -81,6 +81,11 @@ impl Keyring {
         Ok(Self { first, older: keys.collect() })
     }
 
+    /// A key as it is written behind its id.
+    pub fn spell(key: &[u8; 32]) -> String {
+        BASE64.encode(key)
+    }
+
     /// Seals a secret for one place, such as `webhook_endpoint:we_…`: it opens nowhere else. The nonce must be drawn
     /// at random for every call and used once: two secrets under one nonce give each other away.
     pub fn seal(&self, place: &str, secret: &[u8], nonce: [u8; 12]) -> Result<Sealed, CannotSeal> {

@@ -22,7 +22,7 @@ use super::policy::{Place, Policy};
 use super::read::{Kept, retry_after};
 use super::resolve::Resolver;
 use super::secret::SigningSecret;
-use crate::http::{Roots, client_config};
+use crate::http::{Roots, client_config_of_any_system};
 
 const HEAD_MAX: usize = 64 * 1024;
 const HEADERS_MAX: usize = 100;
@@ -105,6 +105,7 @@ pub struct Sender {
     names: Names,
     policy: Policy,
     timeout: Duration,
+    connector: Connector,
     client: Client<Connector, Full<Bytes>>,
 }
 
@@ -117,10 +118,16 @@ impl Sender {
     pub(crate) fn with_dial(settings: Settings, dial: Dial) -> Result<Self, BadSettings> {
         let Settings { brand, policy, nameservers, roots, timeout } = settings;
         let names = Names::new(&brand).ok_or(BadSettings::Brand(brand))?;
-        let config = client_config(&roots)?;
+        let config = client_config_of_any_system(&roots)?;
         let resolver = Resolver::new(&nameservers);
         let connector = Connector::new(policy.clone(), resolver, config, dial, timeout);
-        Ok(Self { names, policy, timeout, client: client(connector) })
+        let client = client(connector.clone());
+        Ok(Self { names, policy, timeout, connector, client })
+    }
+
+    /// For whoever registers an endpoint: whether anything would ever be sent there. Every attempt looks again.
+    pub async fn vet(&self, url: &str) -> Result<(), NotAnswered> {
+        self.connector.vet(url).await
     }
 
     /// Makes one attempt. When its time is over everything is dropped, the connection included. A request is sent again

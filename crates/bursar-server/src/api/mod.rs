@@ -3,7 +3,9 @@
 mod audit;
 mod beneficiaries;
 mod callbacks;
+mod deliveries;
 mod dispatch;
+mod endpoints;
 mod events;
 mod health;
 mod keys;
@@ -51,6 +53,17 @@ pub(crate) fn routes(has_test_clock: bool) -> OpenApiRouter<App> {
         .routes(routes!(payouts::timeline))
         .routes(routes!(payouts::explain))
         .routes(routes!(events::list))
+        .routes(routes!(endpoints::create, endpoints::list))
+        .routes(routes!(endpoints::get, endpoints::change, endpoints::delete))
+        .routes(routes!(endpoints::enable))
+        .routes(routes!(endpoints::disable))
+        .routes(routes!(endpoints::rotate))
+        .routes(routes!(endpoints::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::get))
+        .routes(routes!(deliveries::replay))
+        .routes(routes!(deliveries::dead_letters))
+        .routes(routes!(deliveries::replay_many))
         .routes(routes!(dispatch::freezes))
         .routes(routes!(dispatch::freeze))
         .routes(routes!(dispatch::unfreeze))

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bursar_server::{Settings, key_digest};
+use bursar_connect::webhook::Sender;
+use bursar_server::{Settings, WebhookSettings, key_digest};
 use clap::Args;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -51,9 +52,14 @@ impl Arguments {
     }
 
     async fn serve(self, config: &Config) -> Result<(), Failure> {
-        let rules = Arc::new(config.rules(load_rulebook(config.chart_path().as_deref())?)?);
-        let connections = config.connections(&rules)?;
-        let settings = settings(config, self.test_clock)?;
+        let mut rules = config.rules(load_rulebook(config.chart_path().as_deref())?)?;
+        if self.test_clock {
+            // Whoever moves the clock by hand wants to know where things will be.
+            rules.deliveries.jitter_percent = 0;
+        }
+        let rules = Arc::new(rules);
+        let outside = (config.connections(&rules)?, config.webhooks.sender()?);
+        let mut settings = settings(config, Arc::clone(&outside.1), self.test_clock)?;
         let location = self.place.location()?;
         let listen = self.listen;
         let cannot = |error| {
@@ -62,8 +68,8 @@ impl Arguments {
         let listener = TcpListener::bind(listen).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
         let stopped = stop()?;
-        let mut node =
-            Node::start(&location, Arc::clone(&rules), connections, self.test_clock).await?;
+        let mut node = Node::start(&location, Arc::clone(&rules), outside, self.test_clock).await?;
+        settings.webhooks.vault.clone_from(&node.vault);
         if settings.admin_key.is_none() {
             tracing::warn!(
                 "BURSAR_ADMIN_KEY is not set: only keys that were issued before open the API"
@@ -95,7 +101,11 @@ impl Arguments {
     }
 }
 
-fn settings(config: &Config, has_test_clock: bool) -> Result<Settings, Failure> {
+fn settings(
+    config: &Config,
+    sender: Arc<Sender>,
+    has_test_clock: bool,
+) -> Result<Settings, Failure> {
     let admin_key = std::env::var("BURSAR_ADMIN_KEY").ok().filter(|key| !key.is_empty());
     Ok(Settings {
         admin_key: admin_key.map(|key| key_digest(&key)),
@@ -103,5 +113,6 @@ fn settings(config: &Config, has_test_clock: bool) -> Result<Settings, Failure> 
         callbacks: config.callbacks()?,
         alerts: config.alert_limits(),
         has_test_clock,
+        webhooks: WebhookSettings { brand: config.webhooks.brand.clone(), sender, vault: None },
     })
 }

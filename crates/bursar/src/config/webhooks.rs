@@ -1,7 +1,10 @@
 //! How merchants are told: the schedule of attempts, the name on the headers, and where nothing is sent.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
+use bursar_connect::webhook::{Policy, Sender, Settings};
 use bursar_core::delivery::Schedule;
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -23,6 +26,24 @@ pub(crate) struct WebhooksConfig {
 const MARGIN_S: i64 = 5;
 
 impl WebhooksConfig {
+    /// Whoever sends, and knows where nothing is sent.
+    pub(crate) fn sender(&self) -> Result<Arc<Sender>, Failure> {
+        let wrong = |error: String| {
+            Failure::new(format!(
+                "the configuration cannot be used: webhooks: {error}. Nothing was started"
+            ))
+        };
+        let policy = Policy::new(&self.allow_hosts, &self.own_hosts);
+        let settings = Settings {
+            brand: self.brand.clone(),
+            policy: policy.map_err(|error| wrong(error.to_string()))?,
+            nameservers: self.nameservers.clone(),
+            timeout: Duration::from_secs(self.timeout_s.into()),
+            ..Settings::default()
+        };
+        Ok(Arc::new(Sender::new(settings).map_err(|error| wrong(error.to_string()))?))
+    }
+
     pub(super) fn schedule(&self) -> Result<Schedule, Failure> {
         if self.retry_schedule_s.len() > 64 || !(1..=300).contains(&self.timeout_s) {
             return Err(Failure::new(

@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bursar_connect::webhook::{Sender, Settings as SenderSettings};
 use bursar_core::effect::{Call, Effect};
 use bursar_core::idempotency::Key;
 use bursar_core::payin::{NewPayIn, Said};
@@ -16,7 +17,7 @@ use bursar_core::registry::{Change, Registration};
 use bursar_core::request::Body;
 use bursar_core::rules::Rules;
 use bursar_engine::{Channels, SystemClock};
-use bursar_server::{AlertLimits, Settings, Submit, key_digest};
+use bursar_server::{AlertLimits, Settings, Submit, WebhookSettings, key_digest};
 use bursar_store::{Browse as _, Location};
 use clap::Args;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -63,6 +64,12 @@ impl Channels for Pays {
     }
 }
 
+/// Nobody is told anything here.
+pub(super) fn sender() -> Result<Arc<Sender>, Failure> {
+    let sender = Sender::new(SenderSettings::default());
+    Ok(Arc::new(sender.map_err(|error| Failure::new(error.to_string()))?))
+}
+
 /// `rules` name a channel `wallet` that pays PKR.
 pub(super) fn run(location: &Location, rules: &Rules, count: u32) -> Result<Figures, Failure> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
@@ -70,8 +77,9 @@ pub(super) fn run(location: &Location, rules: &Rules, count: u32) -> Result<Figu
 }
 
 async fn race(location: &Location, rules: Arc<Rules>, count: u32) -> Result<Figures, Failure> {
-    let (channels, clock) = (Arc::new(Pays), Arc::new(SystemClock::default()));
-    let node = Node::start_with(location, Arc::clone(&rules), channels, clock).await?;
+    let (sender, clock) = (sender()?, Arc::new(SystemClock::default()));
+    let outside: (Arc<dyn Channels>, _) = (Arc::new(Pays), Arc::clone(&sender));
+    let node = Node::start_with(location, Arc::clone(&rules), outside, clock).await?;
     let submit = node.submit();
     prepare(submit.as_ref(), count).await?;
     let own = {
@@ -88,6 +96,7 @@ async fn race(location: &Location, rules: Arc<Rules>, count: u32) -> Result<Figu
             callbacks: std::collections::BTreeMap::new(),
             alerts: AlertLimits::default(),
             has_test_clock: false,
+            webhooks: WebhookSettings { brand: "Bursar".to_owned(), sender, vault: None },
         };
         let serving = tokio::spawn(serve(
             listener,

@@ -19,7 +19,7 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-use super::http::{all, answered};
+use super::http::{all, answered, sender};
 use super::payouts::{Merchants, Payouts, registrations_and_openings, rules};
 use crate::failure::Failure;
 use crate::node::Node;
@@ -82,9 +82,9 @@ impl Arguments {
                 (None, Some(url)) => Location::Database(url),
                 (None, None) => return Err(Failure::new("name the books")),
             };
-            let (channels, clock) = (Arc::new(Silent), Arc::new(SystemClock::default()));
-            let rules = Arc::new(silent_rules()?);
-            let node = Node::start_with(&location, rules, channels, clock).await?;
+            let outside: (Arc<dyn Channels>, _) = (Arc::new(Silent), sender()?);
+            let (rules, clock) = (Arc::new(silent_rules()?), Arc::new(SystemClock::default()));
+            let node = Node::start_with(&location, rules, outside, clock).await?;
             let submit = node.submit();
             if self.fresh {
                 for body in registrations_and_openings() {

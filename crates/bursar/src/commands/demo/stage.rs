@@ -9,7 +9,7 @@ use std::time::Duration;
 use bursar_connect::Secret;
 use bursar_connect::simulator::{self, Options, Profile, ServeOptions, Telling};
 use bursar_core::registry::hexadecimal;
-use bursar_server::{Settings, key_digest};
+use bursar_server::{Settings, WebhookSettings, key_digest};
 use bursar_store::Location;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -89,7 +89,9 @@ impl Stage {
         let rules = Arc::new(config.rules(load_rulebook(config.chart_path().as_deref())?)?);
         let connections = config.connections(&rules)?;
         let location = Location::Directory(directory.to_owned());
-        let node = Node::start(&location, Arc::clone(&rules), connections, false).await?;
+        let sender = config.webhooks.sender()?;
+        let outside = (connections, Arc::clone(&sender));
+        let node = Node::start(&location, Arc::clone(&rules), outside, false).await?;
         let admin_key = fresh_word()?;
         let settings = Settings {
             admin_key: Some(key_digest(&admin_key)),
@@ -98,6 +100,11 @@ impl Stage {
             callbacks: config.callbacks()?,
             alerts: config.alert_limits(),
             has_test_clock: false,
+            webhooks: WebhookSettings {
+                brand: config.webhooks.brand.clone(),
+                sender,
+                vault: node.vault.clone(),
+            },
         };
         let stopped = closed(is_closing);
         let serving = serve(listener, node.submit(), location, rules, settings, stopped);

@@ -1,0 +1,87 @@
+//! The keys that secrets are sealed with: from the environment, or from a file beside the books.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use bursar_connect::webhook::{Keyring, Vault};
+use bursar_core::registry::{Content, Kind};
+use bursar_store::{AnyStore, Browse as _, Location};
+
+use crate::failure::Failure;
+
+/// `k2:<base64>,k1:…`: the first seals, all open.
+const VARIABLE: &str = "BURSAR_SECRET_KEYS";
+/// Made where there is a directory for the books, so that one process alone needs no set-up.
+const FILE: &str = "secret-keys";
+
+/// The keys, if there are any. A directory without keys gets some, unless something in it was sealed with others.
+pub(crate) async fn open(
+    location: &Location,
+    store: &mut AnyStore,
+) -> Result<Option<Arc<Vault>>, Failure> {
+    let named = std::env::var(VARIABLE).ok().filter(|keys| !keys.is_empty());
+    let text = match (named, location) {
+        (Some(text), _) => Some(text),
+        (None, Location::Directory(directory)) => from_file(&directory.join(FILE), store).await?,
+        (None, Location::Database(_)) => None,
+    };
+    let vault = text.map(|text| parse(&text)).transpose()?;
+    for sealed in sealed(store).await? {
+        if !vault.as_ref().is_some_and(|vault| vault.can_open(&sealed)) {
+            return Err(Failure::new(format!(
+                "secrets of webhook endpoints were sealed with a key that is not here: nothing was started, nothing is lost. Set {VARIABLE} as it was, older keys behind newer ones"
+            )));
+        }
+    }
+    Ok(vault.map(Arc::new))
+}
+
+fn parse(text: &str) -> Result<Vault, Failure> {
+    let keys = Keyring::parse(text.trim());
+    keys.map(Vault::new).map_err(|error| {
+        Failure::new(format!("{VARIABLE} cannot be used: {error}. Nothing was started"))
+    })
+}
+
+async fn from_file(path: &Path, store: &mut AnyStore) -> Result<Option<String>, Failure> {
+    if path.exists() {
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::reading(path, &error))?;
+        return Ok(Some(text));
+    }
+    if !sealed(store).await?.is_empty() {
+        return Ok(None);
+    }
+    let text = fresh()?;
+    // Readable for its owner alone.
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    Ok(Some(text))
+}
+
+/// A key of 32 random bytes.
+fn fresh() -> Result<String, Failure> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|_| Failure::new("this machine gives no randomness. Nothing was started"))?;
+    Ok(format!("k1:{}\n", Keyring::spell(&bytes)))
+}
+
+/// Everything that was sealed, of every endpoint.
+async fn sealed(store: &mut AnyStore) -> Result<Vec<String>, Failure> {
+    let (mut found, mut before) = (Vec::new(), None::<String>);
+    loop {
+        let page = store.records(Kind::Endpoint, None, before.as_deref(), 500).await?;
+        let Some(last) = page.last() else { return Ok(found) };
+        before = Some(last.id.clone());
+        for record in page {
+            if let Content::Endpoint(endpoint) = record.content {
+                found.extend(endpoint.secrets.into_iter().map(|secret| secret.sealed));
+                found.extend(endpoint.settings.headers);
+            }
+        }
+    }
+}
