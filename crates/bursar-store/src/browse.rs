@@ -7,7 +7,7 @@ use bursar_core::flow::Flow;
 use bursar_core::ids::{CommitId, EndpointId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
-use bursar_core::payout::submit_lane;
+use bursar_core::payout::{schedule_lane, submit_lane};
 use bursar_core::registry::{Kind, Record, RecordKey};
 use jiff::Timestamp;
 
@@ -82,16 +82,18 @@ pub trait Browse {
     fn live(&mut self) -> impl Future<Output = Result<Vec<Live>, StoreError>>;
 }
 
-/// The channels that payouts wait to be sent through. From lane to lane, each by one look: however many there are, none
+/// The channels that payouts sleep for or wait to be sent through. From lane to lane, each by one look: however many there are, none
 /// of them is read.
 pub(crate) fn submit_channels() -> String {
-    let prefix = submit_lane("");
+    let [submit, schedule] = [submit_lane(""), schedule_lane("")];
     format!(
         "WITH RECURSIVE lanes (lane) AS (
             SELECT min(lane) FROM due
             UNION ALL
             SELECT (SELECT min(lane) FROM due WHERE due.lane > lanes.lane) FROM lanes WHERE lanes.lane IS NOT NULL)
-        SELECT substr(lane, length('{prefix}') + 1) AS channel FROM lanes WHERE lane LIKE '{prefix}%'"
+        SELECT substr(lane, length('{submit}') + 1) AS channel FROM lanes WHERE lane LIKE '{submit}%'
+        UNION
+        SELECT substr(lane, length('{schedule}') + 1) FROM lanes WHERE lane LIKE '{schedule}%'"
     )
 }
 

@@ -34,6 +34,6 @@ pub use event::{Answer, Decision, Event, Outcome, Ruling};
 pub use request::{Cancellation, NewPayout, PendingDecision, Resolution, View};
 pub use state::{
     Beneficiary, Case, LANE, Payout, Proposal, Remarks, State, StuckReason, Terms, Wait,
-    submit_lane,
+    schedule_lane, submit_lane,
 };
 pub use step::{Booking, Context, Effect, Step, step};

@@ -295,34 +295,39 @@ pub fn submit_lane(channel: &str) -> String {
     format!("{SUBMIT_LANE}{channel}")
 }
 
+/// Where the payouts of a channel sleep until their time. Apart from all others, so that nobody reads them before.
+pub fn schedule_lane(channel: &str) -> String {
+    format!("{SCHEDULE_LANE}{channel}")
+}
+
 /// What the names of these lanes begin with.
 const SUBMIT_LANE: &str = "submit:";
+const SCHEDULE_LANE: &str = "schedule:";
 
 impl Payout {
     pub fn due(&self) -> Option<Due> {
         let at = self.state.due()?;
-        let lane = if self.waits_to_be_sent() {
-            submit_lane(&self.terms.channel)
-        } else {
-            LANE.to_owned()
+        let lane = match self.family() {
+            Some(family) => format!("{family}{}", self.terms.channel),
+            None => LANE.to_owned(),
         };
         Some(Due { lane, at })
     }
 
     /// Whether this is the lane in which it waits, if it waits.
     pub(crate) fn waits_in(&self, lane: &str) -> bool {
-        if self.waits_to_be_sent() {
-            lane.strip_prefix(SUBMIT_LANE) == Some(self.terms.channel.as_str())
-        } else {
-            lane == LANE
+        match self.family() {
+            Some(family) => lane.strip_prefix(family) == Some(self.terms.channel.as_str()),
+            None => lane == LANE,
         }
     }
 
-    const fn waits_to_be_sent(&self) -> bool {
+    /// What the name of its lane begins with, if it is a lane of its channel.
+    const fn family(&self) -> Option<&'static str> {
         match self.state {
-            State::Ready { .. } => true,
-            State::Scheduled { .. }
-            | State::Submitting { .. }
+            State::Ready { .. } => Some(SUBMIT_LANE),
+            State::Scheduled { .. } => Some(SCHEDULE_LANE),
+            State::Submitting { .. }
             | State::Unconfirmed { .. }
             | State::Processing { .. }
             | State::Stuck { .. }
@@ -330,7 +335,7 @@ impl Payout {
             | State::Failed { .. }
             | State::Cancelled
             | State::Returned
-            | State::LateSuccess => false,
+            | State::LateSuccess => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Where to look for flows whose time has come.
 
 use bursar_core::delivery;
-use bursar_core::payout::{self, submit_lane};
+use bursar_core::payout::{self, schedule_lane, submit_lane};
 use bursar_core::plan::{DueClaim, ReadPlan};
 use bursar_core::request::{Body, Mail, Wake};
 use bursar_core::reservation;
@@ -48,7 +48,11 @@ impl Engine {
         let own = [payout::LANE, reservation::LANE, delivery::LEASES];
         let own = own.map(|lane| (lane.to_owned(), u32::MAX));
         let submit = self.free.iter().map(|(channel, free)| (submit_lane(channel), *free));
-        own.into_iter().chain(submit).filter(move |(lane, _)| !self.apart.is_resting(lane, now))
+        let asleep = self.free.keys().map(|channel| (schedule_lane(channel), u32::MAX));
+        own.into_iter()
+            .chain(submit)
+            .chain(asleep)
+            .filter(move |(lane, _)| !self.apart.is_resting(lane, now))
     }
 
     /// The first flow of each lane that is due by then.

@@ -131,7 +131,7 @@ fn a_lane_that_nothing_helps_rests_for_a_minute() {
     let later = start() + SignedDuration::from_secs(30);
     let (turns, _) = settle(&mut engine, later, is_poison);
     assert_eq!(turns.len(), 1);
-    assert_eq!(turns[0].len(), 4, "reservations, what is to be sent, and what merchants are told");
+    assert_eq!(turns[0].len(), 5, "reservations, what sleeps or is to be sent, and what is told");
     let later = start() + SignedDuration::from_secs(61);
     let (turns, _) = settle(&mut engine, later, is_poison);
     assert!(set_aside(&turns), "tried again");
@@ -140,7 +140,7 @@ fn a_lane_that_nothing_helps_rests_for_a_minute() {
     let (_, answers) = settle(&mut engine, later, |_| false);
     assert_eq!(answers, Vec::new());
     let (turns, _) = settle(&mut engine, later + SignedDuration::from_secs(1), |_| false);
-    assert_eq!((turns.len(), turns[0].len()), (1, 5));
+    assert_eq!((turns.len(), turns[0].len()), (1, 6));
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn a_flow_that_cannot_even_be_set_aside_keeps_only_its_lane_waiting() {
         is_armed.store(true, Ordering::SeqCst);
         handle.advance(90).await.unwrap();
         let stats = handle.stats();
-        let alert = Alert::LaneRests { lane: "payout".to_owned() };
+        let alert = Alert::LaneRests { lane: "schedule:wallet".to_owned() };
         assert_eq!(stats.latest_alerts.back().map(|(_, alert)| alert), Some(&alert));
         // Others are made and sent: they wait in another lane.
         ask(&handle, create("m1", 1)).await;

@@ -8,7 +8,7 @@ use bursar_core::feed::Cursor;
 use bursar_core::idempotency::{FlowReply, Key};
 use bursar_core::payout::{
     Answer as Said, Cancellation, Event, LANE, NewPayout, Outcome, Resolution, Ruling, View,
-    submit_lane,
+    schedule_lane, submit_lane,
 };
 use bursar_core::request::{Answer, Body, Reply, Report, Told, Wake, Woken};
 use bursar_core::rules::Rules;
@@ -359,9 +359,10 @@ fn what_cannot_be_paid_is_refused() {
         payout.scheduled_at = Some(later);
         let scheduled = view(desk.ask(Body::CreatePayout { key, payout, actor: None }).await);
         assert_eq!(scheduled.status, "SCHEDULED");
-        assert!(desk.wake(LANE, 10).await.flows.is_empty());
+        let lane = schedule_lane("wallet");
+        assert!(desk.wake(&lane, 10).await.flows.is_empty());
         desk.now = later;
-        assert_eq!(desk.wake(LANE, 10).await.flows, [scheduled.id]);
+        assert_eq!(desk.wake(&lane, 10).await.flows, [scheduled.id]);
         desk.assert_sound().await;
     });
 }
