@@ -72,7 +72,7 @@ impl WebhookSettings {
     fn vault(&self) -> Result<&Vault, Problem> {
         self.vault.as_deref().ok_or_else(|| {
             let detail = "secrets cannot be kept here: nothing was changed. Set BURSAR_SECRET_KEYS for every process, then start them again";
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "no_secret_keys", detail)
+            Problem::new(StatusCode::CONFLICT, "no_secret_keys", detail)
         })
     }
 }

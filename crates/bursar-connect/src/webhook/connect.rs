@@ -25,6 +25,8 @@ use super::resolve::Resolver;
 
 /// How long one address may take; then comes the next.
 const DIAL_MAX: Duration = Duration::from_secs(5);
+/// How long somebody who registers an endpoint waits for its name to be looked up.
+const VET_MAX: Duration = Duration::from_secs(2);
 
 pub(crate) type Dialled = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 /// Opens a connection to an address that was looked at.
@@ -72,8 +74,8 @@ impl Connector {
     pub(crate) async fn vet(&self, url: &str) -> Result<(), NotAnswered> {
         let refused = |error| NotAnswered::new(Class::Refused, error);
         let place = self.0.policy.check(url).map_err(refused)?;
-        match self.0.resolver.addresses(&place).await {
-            Err(error) if error.class == Class::Refused => Err(error),
+        match timeout(VET_MAX, self.0.resolver.addresses(&place)).await {
+            Ok(Err(error)) if error.class == Class::Refused => Err(error),
             Ok(_) | Err(_) => Ok(()),
         }
     }

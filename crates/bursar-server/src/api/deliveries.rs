@@ -177,7 +177,7 @@ fn parse_endpoint(id: &str) -> Result<EndpointId, Problem> {
 }
 
 /// Deliveries, newest first. A page may be short although there are more: go on with `next_cursor`.
-#[utoipa::path(get, path = "/v1/deliveries", tag = "webhooks", params(Filter),
+#[utoipa::path(get, path = "/v1/deliveries", tag = "deliveries", params(Filter),
     responses((status = 200, body = Listed<Delivery>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
@@ -221,7 +221,7 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<(DeliveryId, Flow)
 }
 
 /// One delivery with its attempts.
-#[utoipa::path(get, path = "/v1/deliveries/{id}", tag = "webhooks", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/v1/deliveries/{id}", tag = "deliveries", params(("id" = String, Path)),
     responses((status = 200, body = DeliveryInFull), (status = 404, body = Problem)))]
 pub(super) async fn get(
     State(app): State<App>,
@@ -236,7 +236,7 @@ pub(super) async fn get(
 }
 
 /// Send it again, from the beginning of the schedule. What is on its way already is left alone.
-#[utoipa::path(post, path = "/v1/deliveries/{id}/replay", tag = "webhooks", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/v1/deliveries/{id}/replay", tag = "deliveries", params(("id" = String, Path)),
     responses((status = 202, body = Delivery), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(super) async fn replay(
     State(app): State<App>,
@@ -252,7 +252,7 @@ pub(super) async fn replay(
 }
 
 /// What nobody took, the latest first.
-#[utoipa::path(get, path = "/v1/dead-letters", tag = "webhooks", params(Filter),
+#[utoipa::path(get, path = "/v1/dead-letters", tag = "deliveries", params(Filter),
     responses((status = 200, body = Listed<Delivery>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn dead_letters(
     State(app): State<App>,
@@ -308,7 +308,7 @@ pub(super) struct BulkReplayed {
 
 /// Send many of them again, the latest first. They wait behind everything that is new, and no endpoint gets more at once
 /// than it takes.
-#[utoipa::path(post, path = "/v1/dead-letters/replay", tag = "webhooks", request_body = Option<BulkReplay>,
+#[utoipa::path(post, path = "/v1/dead-letters/replay", tag = "deliveries", request_body = Option<BulkReplay>,
     responses((status = 202, body = BulkReplayed), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn replay_many(
     State(app): State<App>,

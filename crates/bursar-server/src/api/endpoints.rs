@@ -152,7 +152,7 @@ impl WebhookEndpoint {
 }
 
 /// Add an endpoint. Nothing is sent to it until something happens.
-#[utoipa::path(post, path = "/v1/webhook-endpoints", tag = "webhooks", request_body = NewEndpoint,
+#[utoipa::path(post, path = "/v1/webhook-endpoints", tag = "webhook endpoints", request_body = NewEndpoint,
     responses((status = 201, body = EndpointWithSecret), (status = 403, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn create(
     State(app): State<App>,
@@ -193,7 +193,7 @@ pub(super) struct Filter {
 }
 
 /// Endpoints, newest first, also those that were deleted.
-#[utoipa::path(get, path = "/v1/webhook-endpoints", tag = "webhooks", params(Filter),
+#[utoipa::path(get, path = "/v1/webhook-endpoints", tag = "webhook endpoints", params(Filter),
     responses((status = 200, body = Listed<WebhookEndpoint>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
@@ -226,7 +226,7 @@ pub(super) async fn find(
 }
 
 /// One endpoint, and how it is doing.
-#[utoipa::path(get, path = "/v1/webhook-endpoints/{id}", tag = "webhooks", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/v1/webhook-endpoints/{id}", tag = "webhook endpoints", params(("id" = String, Path)),
     responses((status = 200, body = WebhookEndpoint), (status = 404, body = Problem)))]
 pub(super) async fn get(
     State(app): State<App>,
@@ -238,7 +238,7 @@ pub(super) async fn get(
 }
 
 /// Change an endpoint. What waits to be sent goes where it points now.
-#[utoipa::path(patch, path = "/v1/webhook-endpoints/{id}", tag = "webhooks", params(("id" = String, Path)), request_body = EndpointPatch,
+#[utoipa::path(patch, path = "/v1/webhook-endpoints/{id}", tag = "webhook endpoints", params(("id" = String, Path)), request_body = EndpointPatch,
     responses((status = 200, body = WebhookEndpoint), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn change(
     State(app): State<App>,
@@ -272,7 +272,7 @@ pub(super) async fn change(
 }
 
 /// Delete an endpoint. What waits to be sent to it is cancelled; its secrets are gone.
-#[utoipa::path(delete, path = "/v1/webhook-endpoints/{id}", tag = "webhooks", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/v1/webhook-endpoints/{id}", tag = "webhook endpoints", params(("id" = String, Path)),
     responses((status = 200, body = WebhookEndpoint), (status = 404, body = Problem)))]
 pub(super) async fn delete(
     State(app): State<App>,
@@ -283,7 +283,7 @@ pub(super) async fn delete(
 }
 
 /// Send to it again. What was cancelled meanwhile is sent only if somebody asks for it.
-#[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/enable", tag = "webhooks", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/enable", tag = "webhook endpoints", params(("id" = String, Path)),
     responses((status = 200, body = WebhookEndpoint), (status = 404, body = Problem)))]
 pub(super) async fn enable(
     State(app): State<App>,
@@ -294,7 +294,7 @@ pub(super) async fn enable(
 }
 
 /// Send nothing to it. What waits is cancelled; what is under way comes to its end.
-#[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/disable", tag = "webhooks", params(("id" = String, Path)), request_body = Option<Reason>,
+#[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/disable", tag = "webhook endpoints", params(("id" = String, Path)), request_body = Option<Reason>,
     responses((status = 200, body = WebhookEndpoint), (status = 404, body = Problem)))]
 pub(super) async fn disable(
     State(app): State<App>,
@@ -312,7 +312,7 @@ pub(super) async fn disable(
 }
 
 /// Make a new secret. The one before signs as well until the overlap has passed.
-#[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/rotate-secret", tag = "webhooks", params(("id" = String, Path)), request_body = Option<Rotation>,
+#[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/rotate-secret", tag = "webhook endpoints", params(("id" = String, Path)), request_body = Option<Rotation>,
     responses((status = 200, body = EndpointWithSecret), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn rotate(
     State(app): State<App>,
@@ -331,7 +331,7 @@ pub(super) async fn rotate(
 }
 
 /// Send an event that says only that somebody wanted to see one.
-#[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/test", tag = "webhooks", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/test", tag = "webhook endpoints", params(("id" = String, Path)),
     responses((status = 202, body = Delivery), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(super) async fn test(
     State(app): State<App>,

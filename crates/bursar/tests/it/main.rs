@@ -25,6 +25,7 @@ mod kill;
 mod ledger;
 mod licences;
 mod process;
+mod receiver;
 mod refusals;
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;

@@ -46,6 +46,10 @@ fn paths(admin: &Caller) -> impl Fn(&str) -> String + use<> {
     let somebody = id(&admin.post("/v1/beneficiaries", &somebody).is(201)).to_owned();
     let key = admin.post("/v1/keys", &json!({"name": "Karl", "role": "operator"})).is(201);
     let key = id(&key).to_owned();
+    let hooks = json!({"merchant_id": "m1", "url": "https://merchant.invalid/hooks"});
+    let endpoint = id(&admin.post("/v1/webhook-endpoints", &hooks).is(201)).to_owned();
+    let sent = admin.post(&format!("/v1/webhook-endpoints/{endpoint}/test"), &json!({})).is(202);
+    let delivery = id(&sent).to_owned();
     move |route| {
         let id = match route.split('/').nth(2) {
             Some("merchants") => "m1",
@@ -53,6 +57,8 @@ fn paths(admin: &Caller) -> impl Fn(&str) -> String + use<> {
             Some("payins") => &payin,
             Some("beneficiaries") => &somebody,
             Some("keys") => &key,
+            Some("webhook-endpoints") => &endpoint,
+            Some("deliveries") => &delivery,
             _ => "",
         };
         route.replace("{id}", id).replace("{provider}", "easypay")

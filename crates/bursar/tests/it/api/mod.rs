@@ -18,3 +18,4 @@ mod scopes;
 mod script;
 mod server;
 mod test_clock;
+mod webhooks;

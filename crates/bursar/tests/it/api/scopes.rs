@@ -12,6 +12,8 @@ struct Belongings {
     payout: String,
     payin: String,
     beneficiary: String,
+    endpoint: String,
+    delivery: String,
 }
 
 fn merchant(admin: &Caller, name: &str) -> Belongings {
@@ -27,10 +29,16 @@ fn merchant(admin: &Caller, name: &str) -> Belongings {
     let payout = caller.pay("first", &later).is(201);
     assert_eq!(payout["merchant_id"], name);
     let payins = caller.get("/v1/payins").is(200);
+    let hooks = json!({"merchant_id": name, "url": "https://merchant.invalid/hooks"});
+    let endpoint = caller.post("/v1/webhook-endpoints", &hooks).is(201);
+    let path = format!("/v1/webhook-endpoints/{}/test", id(&endpoint));
+    let delivery = caller.post(&path, &json!({})).is(202);
     Belongings {
         payout: id(&payout).to_owned(),
         payin: id(&payins["data"][0]).to_owned(),
         beneficiary: id(&beneficiary).to_owned(),
+        endpoint: id(&endpoint).to_owned(),
+        delivery: id(&delivery).to_owned(),
         caller,
     }
 }
@@ -58,19 +66,32 @@ fn a_merchant_does_not_see_what_belongs_to_another() {
         format!("/v1/payouts/{}/explain", one.payout),
         format!("/v1/payins/{}", one.payin),
         format!("/v1/beneficiaries/{}", one.beneficiary),
+        format!("/v1/webhook-endpoints/{}", one.endpoint),
+        format!("/v1/deliveries/{}", one.delivery),
     ];
     for path in hidden {
         two.caller.get(&path).refused(404, "not_found");
         one.caller.get(&path).is(200);
     }
-    for list in ["/v1/payouts", "/v1/payins", "/v1/beneficiaries", "/v1/events"] {
+    for list in [
+        "/v1/payouts",
+        "/v1/payins",
+        "/v1/beneficiaries",
+        "/v1/events",
+        "/v1/webhook-endpoints",
+        "/v1/deliveries",
+    ] {
         let seen = two.caller.get(list).is(200);
         let seen = owners(&seen);
         assert!(!seen.is_empty() && seen.iter().all(|owner| *owner == "two"), "{list}: {seen:?}");
         let all = admin.get(list).is(200);
         assert!(owners(&all).contains(&"one"), "{list}");
     }
-    for list in ["/v1/payouts", "/v1/payins", "/v1/beneficiaries"] {
+    let found = admin.get("/v1/deliveries?merchant_id=one").is(200);
+    let event = found["data"][0]["event_id"].as_str().unwrap();
+    let theirs = two.caller.get(&format!("/v1/deliveries?event_id={event}")).is(200);
+    assert_eq!(theirs["data"], json!([]), "nothing is found by guessing");
+    for list in ["/v1/payouts", "/v1/payins", "/v1/beneficiaries", "/v1/webhook-endpoints"] {
         two.caller.get(&format!("{list}?merchant_id=one")).refused(403, "forbidden");
         assert_eq!(owners(&admin.get(&format!("{list}?merchant_id=one")).is(200)), ["one"]);
     }
@@ -86,6 +107,18 @@ fn a_merchant_does_not_move_what_belongs_to_another() {
     two.caller.pay("k-1", &order("one", "calm", "10.00")).refused(403, "forbidden");
     let path = format!("/v1/payouts/{}/cancel", one.payout);
     two.caller.move_money("k-2", &path, &json!({})).refused(404, "not_found");
+    let of_one = format!("/v1/webhook-endpoints/{}", one.endpoint);
+    for action in ["enable", "disable", "rotate-secret", "test"] {
+        two.caller.post(&format!("{of_one}/{action}"), &json!({})).refused(404, "not_found");
+    }
+    two.caller.ask("PATCH", &of_one, &[], b"{}").refused(404, "not_found");
+    two.caller.ask("DELETE", &of_one, &[], b"").refused(404, "not_found");
+    let path_of_one = format!("/v1/deliveries/{}/replay", one.delivery);
+    two.caller.post(&path_of_one, &json!({})).refused(404, "not_found");
+    let bulk = json!({"merchant_id": "one"});
+    two.caller.post("/v1/dead-letters/replay", &bulk).refused(403, "forbidden");
+    let hooks = json!({"merchant_id": "one", "url": "https://mallory.invalid/"});
+    two.caller.post("/v1/webhook-endpoints", &hooks).refused(403, "forbidden");
     let somebody = json!({"merchant_id": "one", "name": "Mallory", "msisdn": "923009999999"});
     two.caller.post("/v1/beneficiaries", &somebody).refused(403, "forbidden");
     let mut theirs = order("two", "calm", "10.00");

@@ -14,8 +14,11 @@ pub(crate) const PROVIDER_SECRET: &str = "what-the-provider-signs-with";
 pub(crate) struct Server {
     process: Option<Process>,
     arguments: Vec<String>,
-    _scratch: Scratch,
+    scratch: Scratch,
 }
+
+/// What secrets are sealed with where there is no directory for a file of keys.
+const KEYS: &str = "k1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// What every server of these tests has: a calm channel, one that says nothing, and a provider.
 const CONFIG: &str = r#"
@@ -24,6 +27,9 @@ rate_limit_per_s = 0
 
 [review]
 four_eyes_above = "1000.00"
+
+[webhooks]
+nameservers = ["127.0.0.1:1"]
 
 [fees.PK]
 payin_basis_points = 0
@@ -47,15 +53,28 @@ impl Server {
 
     /// With more configuration and more arguments.
     pub(crate) fn with(config: &str, arguments: &[&str]) -> Self {
-        Self::start_at(None, config, arguments)
+        Self::with_variables(config, arguments, &[])
+    }
+
+    /// The same in an environment that knows more.
+    pub(crate) fn with_variables(
+        config: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut server = Self::prepared(None, config, arguments);
+        server.start_with(variables);
+        server
     }
 
     /// With its books in PostgreSQL.
     pub(crate) fn on_postgres(url: &str, arguments: &[&str]) -> Self {
-        Self::start_at(Some(url), "", arguments)
+        let mut server = Self::prepared(Some(url), "", arguments);
+        server.start_with(&[("BURSAR_SECRET_KEYS", KEYS)]);
+        server
     }
 
-    fn start_at(url: Option<&str>, config: &str, arguments: &[&str]) -> Self {
+    fn prepared(url: Option<&str>, config: &str, arguments: &[&str]) -> Self {
         let scratch = Scratch::new();
         let secrets = format!(
             "[channels.calm]\ncallback_secret = \"{CHANNEL_SECRET}\"\n\
@@ -71,14 +90,33 @@ impl Server {
         let books = url.map_or(["--data", &data], |url| ["--database-url", url]);
         let words = ["serve", "--listen", "127.0.0.1:0", "--config", &config];
         let words = words.iter().chain(&books).chain(arguments).map(|word| (*word).to_owned());
-        let mut server = Self { process: None, arguments: words.collect(), _scratch: scratch };
-        server.start();
-        server
+        Self { process: None, arguments: words.collect(), scratch }
     }
 
     pub(crate) fn start(&mut self) {
+        self.start_with(&[]);
+    }
+
+    pub(crate) fn start_with(&mut self, variables: &[(&str, &str)]) {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        self.process = Some(Process::start(&arguments, &[("BURSAR_ADMIN_KEY", ADMIN_KEY)]));
+        let variables = [&[("BURSAR_ADMIN_KEY", ADMIN_KEY)], variables].concat();
+        self.process = Some(Process::start(&arguments, &variables));
+    }
+
+    /// It does not start, and says why.
+    pub(crate) fn start_in_vain(&self) -> String {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bursar"));
+        let ended = command.args(&self.arguments).output().unwrap();
+        assert!(!ended.status.success(), "{ended:?}");
+        String::from_utf8(ended.stderr).unwrap()
+    }
+
+    /// Everything that is written in its directory but the keys themselves.
+    pub(crate) fn bytes_of_its_books(&self) -> Vec<u8> {
+        let files = std::fs::read_dir(self.scratch.path().join("data")).unwrap();
+        let books = files.map(|file| file.unwrap().path());
+        let books = books.filter(|path| !path.ends_with("secret-keys"));
+        books.flat_map(|path| std::fs::read(path).unwrap()).collect()
     }
 
     /// Ends it in the middle of whatever it does.
