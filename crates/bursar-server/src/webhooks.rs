@@ -31,7 +31,7 @@ impl WebhookSettings {
         })
     }
 
-    pub(crate) fn random<const N: usize>(&self) -> Result<[u8; N], Problem> {
+    pub(crate) fn random<const N: usize>() -> Result<[u8; N], Problem> {
         let mut bytes = [0; N];
         getrandom::fill(&mut bytes)
             .map_err(|_| Problem::internal("this machine gives no randomness: nothing was made"))?;
@@ -40,8 +40,8 @@ impl WebhookSettings {
 
     /// A new secret, as it is shown once and as it is kept.
     pub(crate) fn new_secret(&self, endpoint: EndpointId) -> Result<(String, String), Problem> {
-        let secret = SigningSecret::from_random(self.random()?);
-        let sealed = self.vault()?.seal_secret(endpoint, &secret, self.random()?);
+        let secret = SigningSecret::from_random(Self::random()?);
+        let sealed = self.vault()?.seal_secret(endpoint, &secret, Self::random()?);
         Ok((secret.reveal(), sealed.map_err(|error| not_sealed(&error))?))
     }
 
@@ -64,7 +64,7 @@ impl WebhookSettings {
         if headers.is_empty() {
             return Ok((Vec::new(), None));
         }
-        let sealed = self.vault()?.seal_headers(endpoint, headers, self.random()?);
+        let sealed = self.vault()?.seal_headers(endpoint, headers, Self::random()?);
         let sealed = sealed.map_err(|error| not_sealed(&error))?;
         Ok((headers.keys().cloned().collect(), Some(sealed)))
     }

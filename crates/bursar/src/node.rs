@@ -39,6 +39,14 @@ pub(crate) struct Node {
     pub(crate) ended: oneshot::Receiver<()>,
 }
 
+/// Everybody whom the engine sends to.
+pub(crate) struct Outside {
+    pub(crate) channels: Arc<dyn Channels>,
+    pub(crate) sender: Arc<Sender>,
+    /// What secrets are sealed with, if somebody has named it.
+    pub(crate) keys: Option<String>,
+}
+
 /// The channels, as the engine wants them.
 struct Wired(Connections);
 
@@ -79,17 +87,19 @@ impl Node {
         } else {
             Arc::new(SystemClock::default())
         };
-        let channels = Arc::new(Wired(connections));
-        Self::start_with(location, rules, (channels, sender), clock).await
+        let keys = vault::named();
+        let outside = Outside { channels: Arc::new(Wired(connections)), sender, keys };
+        Self::start_with(location, rules, outside, clock).await
     }
 
     /// The same with whatever channels and clock there are.
     pub(crate) async fn start_with(
         location: &Location,
         rules: Arc<Rules>,
-        (channels, sender): (Arc<dyn Channels>, Arc<Sender>),
+        outside: Outside,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Failure> {
+        let Outside { channels, sender, keys } = outside;
         let seed = fresh_seed()?;
         let effects = tokio::runtime::Handle::current();
         let (started, is_started) = oneshot::channel();
@@ -101,7 +111,7 @@ impl Node {
                 Ok(runtime) => runtime,
                 Err(error) => return drop(started.send(Err(Failure::from(error)))),
             };
-            let (store, vault) = match runtime.block_on(open(&location, &rules)) {
+            let (store, vault) = match runtime.block_on(open(&location, &rules, keys)) {
                 Ok(opened) => opened,
                 Err(failure) => return drop(started.send(Err(failure))),
             };
@@ -141,9 +151,10 @@ impl Node {
 async fn open(
     location: &Location,
     rules: &Rules,
+    keys: Option<String>,
 ) -> Result<(AnyStore, Option<Arc<Vault>>), Failure> {
     let mut store = location.open().await?;
-    let vault = vault::open(location, &mut store).await?;
+    let vault = vault::open(location, &mut store, keys).await?;
     let live = store.live_channels().await?;
     let missing: Vec<String> =
         live.into_iter().filter(|name| !rules.channels.contains_key(name)).collect();

@@ -16,12 +16,25 @@ const VARIABLE: &str = "BURSAR_SECRET_KEYS";
 /// Made where there is a directory for the books, so that one process alone needs no set-up.
 const FILE: &str = "secret-keys";
 
+/// What the environment says.
+pub(crate) fn named() -> Option<String> {
+    std::env::var(VARIABLE).ok().filter(|keys| !keys.is_empty())
+}
+
+/// A key of 32 random bytes, as it is written.
+pub(crate) fn fresh() -> Result<String, Failure> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|_| Failure::new("this machine gives no randomness. Nothing was started"))?;
+    Ok(format!("k1:{}\n", Keyring::spell(&bytes)))
+}
+
 /// The keys, if there are any. A directory without keys gets some, unless something in it was sealed with others.
 pub(crate) async fn open(
     location: &Location,
     store: &mut AnyStore,
+    named: Option<String>,
 ) -> Result<Option<Arc<Vault>>, Failure> {
-    let named = std::env::var(VARIABLE).ok().filter(|keys| !keys.is_empty());
     let text = match (named, location) {
         (Some(text), _) => Some(text),
         (None, Location::Directory(directory)) => from_file(&directory.join(FILE), store).await?,
@@ -60,14 +73,6 @@ async fn from_file(path: &Path, store: &mut AnyStore) -> Result<Option<String>, 
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     Ok(Some(text))
-}
-
-/// A key of 32 random bytes.
-fn fresh() -> Result<String, Failure> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|_| Failure::new("this machine gives no randomness. Nothing was started"))?;
-    Ok(format!("k1:{}\n", Keyring::spell(&bytes)))
 }
 
 /// Everything that was sealed, of every endpoint.

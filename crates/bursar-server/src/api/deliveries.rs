@@ -193,16 +193,14 @@ pub(super) async fn list(
         None => None,
     };
     let wanted = filter.wanted(&caller)?;
-    let found = app.0.readers.read(async move |store| match event {
-        Some(event) => {
+    let found = app.0.readers.read(async move |store| {
+        if let Some(event) = event {
             let mut flows = store.deliveries_of(event).await?;
             flows.retain(|flow| wanted.admits(flow));
-            Ok((flows, None))
+            return Ok((flows, None));
         }
-        None => {
-            let page = store.flows_back(&wanted, place.map(FlowId::from), limit).await?;
-            Ok((page.flows, page.next))
-        }
+        let page = store.flows_back(&wanted, place.map(FlowId::from), limit).await?;
+        Ok((page.flows, page.next))
     });
     let (flows, next) = found.await?;
     Ok(Reply(Listed {

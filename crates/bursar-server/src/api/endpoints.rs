@@ -22,6 +22,7 @@ use crate::App;
 use crate::auth::Caller;
 use crate::extract::{Json, Optional, Query};
 use crate::problem::Problem;
+use crate::webhooks::WebhookSettings;
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -162,7 +163,7 @@ pub(super) async fn create(
     caller.must_be(&new.merchant_id)?;
     let webhooks = &app.0.settings.webhooks;
     webhooks.vet(&new.url).await?;
-    let seed = Seed::new(webhooks.random()?);
+    let seed = Seed::new(WebhookSettings::random()?);
     let id = EndpointId::new(app.0.submit.now(), &seed, 0);
     let (secret, sealed) = webhooks.new_secret(id)?;
     let (header_names, headers) = webhooks.seal_headers(id, &new.headers)?;

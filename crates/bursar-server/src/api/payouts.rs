@@ -233,7 +233,7 @@ pub(super) async fn list(
         merchant,
         from: filter.created_from,
         until: filter.created_until,
-        endpoint: None,
+        ..FlowFilter::default()
     };
     let found = app
         .0

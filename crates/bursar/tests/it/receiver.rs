@@ -82,8 +82,9 @@ fn serve(
             kept.len()
         };
         let (status, headers, body) = says(&got, number);
-        let more: String =
+        let more: Vec<String> =
             headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let more = more.concat();
         let head =
             format!("HTTP/1.1 {status} Said\r\ncontent-length: {}\r\n{more}\r\n", body.len());
         if writer.write_all(&[head.as_bytes(), &body].concat()).is_err() {

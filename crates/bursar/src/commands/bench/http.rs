@@ -27,7 +27,7 @@ use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
 use crate::failure::Failure;
-use crate::node::{Node, serve};
+use crate::node::{Node, Outside, serve};
 use crate::terminal;
 
 /// Connections, and callers of the engine, at once.
@@ -78,7 +78,7 @@ pub(super) fn run(location: &Location, rules: &Rules, count: u32) -> Result<Figu
 
 async fn race(location: &Location, rules: Arc<Rules>, count: u32) -> Result<Figures, Failure> {
     let (sender, clock) = (sender()?, Arc::new(SystemClock::default()));
-    let outside: (Arc<dyn Channels>, _) = (Arc::new(Pays), Arc::clone(&sender));
+    let outside = Outside { channels: Arc::new(Pays), sender: Arc::clone(&sender), keys: None };
     let node = Node::start_with(location, Arc::clone(&rules), outside, clock).await?;
     let submit = node.submit();
     prepare(submit.as_ref(), count).await?;

@@ -15,6 +15,7 @@ mod process;
 mod recovery;
 mod sleeping;
 mod summary;
+mod webhooks;
 
 use std::time::{Duration, Instant};
 
@@ -38,11 +39,16 @@ pub(crate) enum Command {
     Sleeping(sleeping::Arguments),
     /// How soon a process answers after another was killed with many payouts in flight
     Recovery(recovery::Arguments),
+    /// From an event to the answer of whoever is told, and whether one who hangs keeps others waiting
+    Webhooks(webhooks::Arguments),
     /// All of these on one store, with one table in the end
     All(all::Arguments),
     /// What asks over HTTP, in a process of its own
     #[command(hide = true)]
     HttpClient(http::ClientArguments),
+    /// What is told, in a process of its own
+    #[command(hide = true)]
+    Sink,
     /// What is started, watched and killed
     #[command(hide = true)]
     Process(process::Arguments),
@@ -58,6 +64,8 @@ impl Command {
             Self::Growth(arguments) => arguments.run().map(drop),
             Self::Sleeping(arguments) => arguments.run().map(drop),
             Self::Recovery(arguments) => arguments.run().map(drop),
+            Self::Webhooks(arguments) => arguments.run().map(drop),
+            Self::Sink => webhooks::sink(),
             Self::All(arguments) => arguments.run(),
             Self::HttpClient(arguments) => arguments.run(),
             Self::Process(arguments) => arguments.run(),

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use super::http::{all, answered, sender};
 use super::payouts::{Merchants, Payouts, registrations_and_openings, rules};
 use crate::failure::Failure;
-use crate::node::Node;
+use crate::node::{Node, Outside};
 use crate::terminal;
 
 /// How long a call may take, so that what a killed process had sent is soon to be asked about.
@@ -35,7 +35,7 @@ const CALLERS: u32 = 256;
 /// How many payouts may be at the channel at once: more than are ever asked for.
 const IN_FLIGHT: u32 = 10_000_000;
 
-fn silent_rules() -> Result<Rules, Failure> {
+pub(super) fn silent_rules() -> Result<Rules, Failure> {
     let mut rules = rules(IN_FLIGHT)?;
     for channel in rules.channels.values_mut() {
         channel.clocks.submit_timeout = TIMEOUT;
@@ -43,7 +43,7 @@ fn silent_rules() -> Result<Rules, Failure> {
     Ok(rules)
 }
 
-struct Silent;
+pub(super) struct Silent;
 
 impl Channels for Silent {
     fn run(
@@ -82,7 +82,7 @@ impl Arguments {
                 (None, Some(url)) => Location::Database(url),
                 (None, None) => return Err(Failure::new("name the books")),
             };
-            let outside: (Arc<dyn Channels>, _) = (Arc::new(Silent), sender()?);
+            let outside = Outside { channels: Arc::new(Silent), sender: sender()?, keys: None };
             let (rules, clock) = (Arc::new(silent_rules()?), Arc::new(SystemClock::default()));
             let node = Node::start_with(&location, rules, outside, clock).await?;
             let submit = node.submit();

@@ -143,8 +143,8 @@ fn webhooks(done: &mut Done, admin: &Caller) {
     let route = "/v1/webhook-endpoints/{id}";
     done.get_one(admin, route, id(&made));
     let path = route.replace("{id}", id(&made));
-    let patch = json!({"event_types": ["payout.*"]}).to_string();
-    done.note("PATCH", route, &admin.ask("PATCH", &path, &[], patch.as_bytes()));
+    let fewer = json!({"event_types": ["payout.*"]}).to_string();
+    done.note("PATCH", route, &admin.ask("PATCH", &path, &[], fewer.as_bytes()));
     let act = |done: &mut Done, action: &str| {
         let answer = admin.ask("POST", &format!("{path}/{action}"), &[], b"");
         done.note("POST", &format!("{route}/{action}"), &answer)

@@ -276,15 +276,15 @@ fn where_nothing_may_be_sent_nothing_is_registered() {
     // A name that cannot be looked up now may be there later.
     let made = endpoint(&admin, "https://merchant.example/hooks", &["*"]);
     let path = format!("/v1/webhook-endpoints/{}", id(&made));
-    let patch = json!({"url": "https://192.168.0.1/"}).to_string();
-    admin.ask("PATCH", &path, &[], patch.as_bytes()).refused(422, "refused_url");
+    let inside = json!({"url": "https://192.168.0.1/"}).to_string();
+    admin.ask("PATCH", &path, &[], inside.as_bytes()).refused(422, "refused_url");
     for headers in [json!({"Host": "x"}), json!({"webhook-id": "x"}), json!({"X-A": "b\r\nc: d"})] {
-        let patch = json!({"headers": headers}).to_string();
-        admin.ask("PATCH", &path, &[], patch.as_bytes()).refused(422, "bad_header");
+        let body = json!({"headers": headers}).to_string();
+        admin.ask("PATCH", &path, &[], body.as_bytes()).refused(422, "bad_header");
     }
-    let patch = json!({"event_types": ["payout.success"], "concurrency": 4, "rate_limit_per_s": 9});
-    let patched = admin.ask("PATCH", &path, &[], patch.to_string().as_bytes()).is(200);
-    assert_eq!((&patched["concurrency"], &patched["rate_limit_per_s"]), (&json!(4), &json!(9)));
+    let body = json!({"event_types": ["payout.success"], "concurrency": 4, "rate_limit_per_s": 9});
+    let changed = admin.ask("PATCH", &path, &[], body.to_string().as_bytes()).is(200);
+    assert_eq!((&changed["concurrency"], &changed["rate_limit_per_s"]), (&json!(4), &json!(9)));
     for body in
         [json!({"event_types": []}), json!({"version": "1999-01-01"}), json!({"concurrency": 0})]
     {
