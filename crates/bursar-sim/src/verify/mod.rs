@@ -1,10 +1,11 @@
 //! Everything that can happen to one flow in a small world, held against what must never happen.
 //!
-//! `explore` goes through worlds breadth first and knows nothing about money; `payout`, `attempt`, `payin` and
-//! `reservation` are the worlds around the shipped machines; `rule` says what must always hold; `mutations` plants known
+//! `explore` goes through worlds breadth first and knows nothing about money; `payout`, `attempt`, `payin`,
+//! `reservation` and `delivery` are the worlds around the shipped machines; `rule` says what must always hold; `mutations` plants known
 //! mistakes, to see that they are found.
 
 mod attempt;
+mod delivery;
 mod explore;
 mod funds;
 mod mutations;
@@ -26,6 +27,7 @@ pub use self::rule::Rule;
 const ATTEMPT: &str = "evidence about an attempt";
 const PAYIN: &str = "a pay-in";
 const RESERVATION: &str = "a reservation";
+const DELIVERY: &str = "a delivery";
 
 /// A small world around a shipped machine.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +42,7 @@ enum Kind {
     Attempt,
     PayIn,
     Reservation,
+    Delivery,
 }
 
 /// All worlds.
@@ -49,6 +52,7 @@ pub fn worlds() -> Vec<World> {
         World { name: ATTEMPT, kind: Kind::Attempt },
         World { name: PAYIN, kind: Kind::PayIn },
         World { name: RESERVATION, kind: Kind::Reservation },
+        World { name: DELIVERY, kind: Kind::Delivery },
     ];
     payouts.into_iter().chain(others).collect()
 }
@@ -61,6 +65,7 @@ impl World {
             Kind::Attempt => explore(&SHIPPED_ATTEMPT),
             Kind::PayIn => explore(&SHIPPED_PAYIN),
             Kind::Reservation => explore(&SHIPPED_RESERVATION),
+            Kind::Delivery => explore(&SHIPPED_DELIVERY),
         }
     }
 
@@ -71,6 +76,7 @@ impl World {
             Kind::Attempt => SHIPPED_ATTEMPT.rules(),
             Kind::PayIn => SHIPPED_PAYIN.rules(),
             Kind::Reservation => SHIPPED_RESERVATION.rules(),
+            Kind::Delivery => SHIPPED_DELIVERY.rules(),
         }
     }
 }
@@ -79,3 +85,4 @@ const SHIPPED_ATTEMPT: attempt::Around = attempt::Around { merge: Attempt::merge
 const SHIPPED_PAYIN: payin::Around = payin::Around { step: bursar_core::payin::step };
 const SHIPPED_RESERVATION: reservation::Around =
     reservation::Around { step: bursar_core::reservation::step };
+const SHIPPED_DELIVERY: delivery::Around = delivery::Around { step: bursar_core::delivery::step };

@@ -34,7 +34,7 @@ macro_rules! rules {
 }
 
 // Those with an I are about payouts, and known by these names in its design; K is for evidence, P for pay-ins, R for
-// reservations; L says that there is always a way on, and W that looking at small worlds is enough.
+// reservations, D for deliveries; L says that there is always a way on, and W that looking at small worlds is enough.
 rules! {
     I1: "A hold ends at most once: settled or released.",
         "The same money is booked out, or given back, twice.";
@@ -80,6 +80,22 @@ rules! {
         "Money is taken from a merchant on a provider's word, or nobody asks who is right.";
     R1: "Reserved money comes back early only if somebody asks.",
         "Money that was promised to somebody is spent elsewhere.";
+    D1: "A delivery is DELIVERED only if its receiver has taken it.",
+        "None is moved; but the merchant is thought to know of money of which it was never told.";
+    D2: "What is known to be taken is sent again only if somebody asks.",
+        "None is moved; but a merchant who is told twice may act twice.";
+    D3: "A dead letter has had every attempt of its schedule, or cannot be sent.",
+        "None is moved; but the merchant is not told of money of which it could have been.";
+    D4: "Only what is for an endpoint that is off is cancelled.",
+        "None is moved; but the merchant is not told, although it wants to be.";
+    D5: "A round has no more attempts than its schedule.",
+        "None is moved; but a merchant who is in trouble gets more of it.";
+    D6: "Nothing is sent to an endpoint that is off, or is left alone but for a try.",
+        "None is moved; but somebody is told who must not be, or cannot listen.";
+    D7: "What is not over is looked at again in time, and what is over without success can be found.",
+        "None is moved; but the merchant waits for ever, and nobody knows.";
+    D8: "What is on its way is not sent again before it is given up.",
+        "None is moved; but a merchant who is told twice may act twice.";
     L1: "Every state can reach an end.",
         "The merchant's money may stay on hold for ever.";
     W1: "What the small worlds leave out makes no difference.",

@@ -1,11 +1,12 @@
 //! Mistakes that careful people have made, planted one at a time: each must be found, and is told as a story.
 
+mod delivery;
 mod payout;
 mod small;
 
 use super::explore::{Model, Story, explore};
 use super::payout::{AdvanceFn, Machine, PROFILES, Profile, SHIPPED, VersionFn};
-use super::{attempt, payin, reservation};
+use super::{attempt, delivery as mail, payin, reservation};
 
 /// A known mistake.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +29,7 @@ enum Plant {
     Attempt(attempt::MergeFn),
     PayIn(payin::StepFn),
     Reservation(reservation::StepFn),
+    Delivery(mail::StepFn),
 }
 
 /// A mistake that was found.
@@ -43,7 +45,8 @@ const fn mutation(name: &'static str, sentence: &'static str, plant: Plant) -> M
 
 /// All of them, the best known first.
 pub fn mutations() -> Vec<Mutation> {
-    payout::MUTATIONS.into_iter().chain(small::MUTATIONS).collect()
+    let others = small::MUTATIONS.into_iter().chain(delivery::MUTATIONS);
+    payout::MUTATIONS.into_iter().chain(others).collect()
 }
 
 impl Mutation {
@@ -56,6 +59,7 @@ impl Mutation {
             Plant::Attempt(merge) => found(super::ATTEMPT, &attempt::Around { merge }),
             Plant::PayIn(step) => found(super::PAYIN, &payin::Around { step }),
             Plant::Reservation(step) => found(super::RESERVATION, &reservation::Around { step }),
+            Plant::Delivery(step) => found(super::DELIVERY, &mail::Around { step }),
         }
     }
 }
