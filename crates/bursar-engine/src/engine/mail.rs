@@ -13,6 +13,8 @@ pub(super) struct Mail {
     loads: BTreeMap<EndpointId, Load>,
     /// Endpoints for whom more waits than may begin, until something of theirs comes back or a second has passed.
     full: BTreeSet<EndpointId>,
+    /// The second in which they were found.
+    full_in: i64,
     /// Endpoints that are left alone until then.
     blocked: BTreeMap<EndpointId, Timestamp>,
     /// Whose turn it was last.
@@ -71,14 +73,12 @@ impl Mail {
     fn forget(&mut self, now: Timestamp) {
         let second = now.as_second();
         self.blocked.retain(|_, until| now < *until);
-        let before = self.loads.len();
-        if self.loads.values().any(|load| load.second != second) {
+        // Not before: whoever is full would be looked at again and again, with nothing to do for it.
+        if self.full_in != second {
             self.full.clear();
+            self.full_in = second;
         }
         self.loads.retain(|_, load| load.in_flight > 0 || load.second == second);
-        if before > 0 && self.loads.is_empty() {
-            self.full.clear();
-        }
     }
 
     /// What has begun. Answers whether there may be more at once.

@@ -3,7 +3,7 @@
 use bursar_core::apply::apply;
 use bursar_core::channel::{Channel, Clocks};
 use bursar_core::commit::Commit;
-use bursar_core::ids::Seed;
+use bursar_core::ids::{EndpointId, Seed};
 use bursar_core::ledger::Event;
 use bursar_core::records::ReadSet;
 use bursar_core::request::{Batch, Body, Delivering, Reply, Request, Woken};
@@ -12,6 +12,7 @@ use bursar_core::rules::Rules;
 use bursar_store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 
+use super::mail::Mail;
 use super::{Cause, Engine, Failed, Input, Limits, Output, Ticket, Unanswered};
 
 fn engine() -> Engine {
@@ -168,4 +169,20 @@ fn an_engine_that_could_not_save_says_so_until_it_has_saved() {
     assert_eq!(turn(Err(StoreError::Unavailable("full".to_owned()))), Some(start()));
     assert_eq!(turn(Ok(nothing())), Some(start()), "nothing was written");
     assert_eq!(turn(Ok(Commit { time: Some(start()), ..nothing() })), None);
+}
+
+/// Otherwise the loop would run without a pause until something of theirs comes back.
+#[test]
+fn whoever_takes_no_more_is_looked_at_once_in_a_second() {
+    let at = |second: i64| start() + SignedDuration::from_secs(second);
+    let endpoint = EndpointId::new(start(), &Seed::from(1), 0);
+    let mut mail = Mail::default();
+    mail.sent(endpoint, at(0));
+    let full = Delivering { full: [endpoint].into(), ..Delivering::default() };
+    let first = mail.deliver(at(2), 500, 500).unwrap();
+    assert!(mail.begun(&first, full.clone()), "somebody behind it may want something");
+    let second = mail.deliver(at(2), 500, 500).unwrap();
+    assert_eq!(second.skipped, [endpoint].into());
+    assert!(!mail.begun(&second, Delivering::default()), "there is nothing to do");
+    assert_eq!(mail.deliver(at(3), 500, 500).unwrap().skipped, [].into());
 }
