@@ -10,6 +10,7 @@ mod serve;
 mod simulate;
 mod simulate_channel;
 mod verify;
+mod webhook_verify;
 
 use std::path::PathBuf;
 
@@ -55,6 +56,8 @@ enum Command {
     Payin(remote::payin::Arguments),
     /// Keys that open a running server
     Key(remote::key::Arguments),
+    /// Webhooks of a running server: where merchants are told, what was told, and all of it once more
+    Webhook(remote::webhook::Arguments),
     /// What a running server sends, and what is frozen
     Dispatch(remote::dispatch::Arguments),
     /// Everything that a running server has told, in order
@@ -84,6 +87,7 @@ impl Arguments {
             Command::Beneficiary(arguments) => arguments.run(),
             Command::Payin(arguments) => arguments.run(),
             Command::Key(arguments) => arguments.run(),
+            Command::Webhook(arguments) => arguments.run(),
             Command::Dispatch(arguments) => arguments.run(),
             Command::Events(arguments) => arguments.run(),
             Command::Audit(arguments) => arguments.run(),

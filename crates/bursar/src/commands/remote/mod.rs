@@ -8,6 +8,7 @@ pub(crate) mod key;
 pub(crate) mod merchant;
 pub(crate) mod payin;
 pub(crate) mod payout;
+pub(crate) mod webhook;
 
 use std::convert::Infallible;
 
@@ -163,4 +164,9 @@ fn fields(answer: &Value) -> String {
 fn given(fields: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
     let given = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(given.collect())
+}
+
+fn pair(text: &str) -> Result<(String, String), &'static str> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
 }

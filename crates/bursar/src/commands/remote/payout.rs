@@ -5,7 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Once, Page, Server, fields, given, list, rows};
+use super::{Once, Page, Server, fields, given, list, pair, rows};
 use crate::client::Ask;
 use crate::failure::Failure;
 use crate::report::{Column, table_of, text};
@@ -245,11 +245,6 @@ impl List {
             .with("created_until", self.until);
         self.page.of(ask)
     }
-}
-
-fn pair(text: &str) -> Result<(String, String), &'static str> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn resolved(payout: &Value) -> String {
