@@ -18,4 +18,5 @@ mod scopes;
 mod script;
 mod server;
 mod test_clock;
+mod webhook_faults;
 mod webhooks;

@@ -69,7 +69,11 @@ impl Server {
 
     /// With its books in PostgreSQL.
     pub(crate) fn on_postgres(url: &str, arguments: &[&str]) -> Self {
-        let mut server = Self::prepared(Some(url), "", arguments);
+        Self::on_postgres_with(url, "", arguments)
+    }
+
+    pub(crate) fn on_postgres_with(url: &str, config: &str, arguments: &[&str]) -> Self {
+        let mut server = Self::prepared(Some(url), config, arguments);
         server.start_with(&[("BURSAR_SECRET_KEYS", KEYS)]);
         server
     }

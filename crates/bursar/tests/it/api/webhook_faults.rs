@@ -1,0 +1,85 @@
+//! Webhooks when things break around them, and what must never be seen in a log.
+
+use std::fs::File;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use super::desk::id;
+use super::server::{ADMIN_KEY, Server};
+use crate::caller::{Caller, until};
+use crate::cluster::Cluster;
+use crate::process::Process;
+use crate::receiver::{Got, Receiver};
+use crate::scratch::Scratch;
+
+#[test]
+fn a_database_that_restarts_while_events_are_sent_loses_none() {
+    let receiver = Receiver::start(|_, _| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        (200, Vec::new(), Vec::new())
+    });
+    let cluster = Cluster::start();
+    let config = "[webhooks]\nallow_hosts = [\"127.0.0.1\"]\ntimeout_s = 1\n";
+    let server = Server::on_postgres_with(&cluster.url(), config, &[]);
+    let admin = server.admin();
+    admin.merchant("m1", "0.00");
+    let body = json!({"merchant_id": "m1", "url": receiver.url("/")});
+    admin.post("/v1/webhook-endpoints", &body).is(201);
+    for number in 1..=100 {
+        admin.fund("m1", &format!("{number}.00"));
+    }
+    cluster.crash();
+    cluster.start_server();
+    until("all have arrived and are known to have", || {
+        let waiting = ["PENDING", "DELIVERING", "WAITING_RETRY"].map(|status| {
+            let path = format!("/v1/deliveries?status={status}&limit=1");
+            let listed = admin.try_ask("GET", &path, &[], b"")?;
+            (listed.status == 200).then(|| listed.json()["data"] == json!([]))
+        });
+        (waiting == [Some(true); 3]).then_some(())
+    });
+    let events: std::collections::BTreeSet<String> =
+        receiver.got().iter().map(Got::event).collect();
+    assert_eq!(events.len(), 100);
+    admin.books_hold();
+}
+
+/// With everything logged that there is to log.
+#[test]
+fn nothing_that_is_secret_is_ever_logged() {
+    let receiver = Receiver::start(|_, number| {
+        let status = if number == 1 { 500 } else { 200 };
+        (status, Vec::new(), Vec::new())
+    });
+    let scratch = Scratch::new();
+    let text = "[webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = [1]\n";
+    let config = scratch.file("bursar.toml", text);
+    let data = scratch.path().join("data").display().to_string();
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--config", &config, "--data", &data];
+    let variables = [("BURSAR_ADMIN_KEY", ADMIN_KEY), ("BURSAR_LOG", "trace")];
+    let log = scratch.path().join("log");
+    let kept = Stdio::from(File::create(&log).unwrap());
+    let process = Process::try_start(&arguments, &variables, kept).unwrap();
+    let admin = Caller::new(&process.address, Some(ADMIN_KEY));
+    admin.post("/v1/merchants", &json!({"id": "m1", "name": "m1"})).is(201);
+    let body = json!({
+        "merchant_id": "m1", "url": receiver.url("/path-with-a-token"),
+        "headers": {"Authorization": "Bearer open-sesame"},
+    });
+    let made = admin.post("/v1/webhook-endpoints", &body).is(201);
+    let path = format!("/v1/webhook-endpoints/{}", id(&made));
+    let rotated = admin.post(&format!("{path}/rotate-secret"), &json!({})).is(200);
+    admin.post(&format!("{path}/test"), &json!({})).is(202);
+    let got = until("the second attempt", || receiver.got().into_iter().nth(1));
+    assert_eq!(got.header("authorization"), "Bearer open-sesame");
+    drop(process);
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(text.contains("request"), "something was logged: {text}");
+    let secrets = [&made, &rotated].map(|body| body["secret"].as_str().unwrap().to_owned());
+    let signatures = ["x-bursar-signature", "webhook-signature"].map(|name| got.header(name));
+    let words = ["open-sesame", "whsec_", "path-with-a-token", ADMIN_KEY];
+    for word in secrets.iter().map(String::as_str).chain(signatures).chain(words) {
+        assert!(!text.contains(word), "{word} is in the log");
+    }
+}
