@@ -54,6 +54,34 @@ impl Vault {
         serde_json::from_slice(&bytes).map_err(|_| CannotOpen::Unreadable)
     }
 
+    /// The same secret, sealed with the key that seals now.
+    pub fn reseal_secret(
+        &self,
+        endpoint: EndpointId,
+        sealed: &str,
+        nonce: [u8; 12],
+    ) -> Result<String, CannotOpen> {
+        let secret = self.open_secret(endpoint, sealed)?;
+        self.seal_secret(endpoint, &secret, nonce).map_err(|_| CannotOpen::Unreadable)
+    }
+
+    /// The same for headers.
+    pub fn reseal_headers(
+        &self,
+        endpoint: EndpointId,
+        sealed: &str,
+        nonce: [u8; 12],
+    ) -> Result<String, CannotOpen> {
+        let headers = self.open_headers(endpoint, sealed)?;
+        self.seal_headers(endpoint, &headers, nonce).map_err(|_| CannotOpen::Unreadable)
+    }
+
+    /// Whether it was sealed with the key that seals now.
+    pub fn is_current(&self, sealed: &str) -> bool {
+        let sealed: Option<Sealed> = serde_json::from_str(sealed).ok();
+        sealed.is_some_and(|sealed| sealed.key == self.0.first_id())
+    }
+
     /// Whether the key is here with which it was sealed.
     pub fn can_open(&self, sealed: &str) -> bool {
         let sealed: Option<Sealed> = serde_json::from_str(sealed).ok();

@@ -131,6 +131,8 @@ pub enum EndpointChange {
     Add { settings: Settings, secret: String },
     Alter(Box<Settings>),
     Rotate { secret: String, overlap: SignedDuration },
+    /// The same secrets and headers, sealed with another key.
+    Reseal { secrets: Vec<String>, headers: Option<String> },
     Enable,
     Disable { reason: String },
     Delete,
@@ -246,6 +248,7 @@ impl EndpointChange {
             Self::Add { .. } => "webhook_endpoint.add",
             Self::Alter(_) => "webhook_endpoint.change",
             Self::Rotate { .. } => "webhook_endpoint.rotate_secret",
+            Self::Reseal { .. } => "webhook_endpoint.reseal",
             Self::Enable => "webhook_endpoint.enable",
             Self::Disable { .. } => "webhook_endpoint.disable",
             Self::Delete => "webhook_endpoint.delete",
@@ -259,7 +262,11 @@ impl EndpointChange {
             Self::Rotate { overlap, .. } if overlap.is_negative() || *overlap > OVERLAP_MAX => {
                 Err(Rejection::BadEndpoint { why: "an overlap has 0 seconds to 7 days" })
             }
-            Self::Rotate { .. } | Self::Enable | Self::Disable { .. } | Self::Delete => Ok(()),
+            Self::Rotate { .. }
+            | Self::Reseal { .. }
+            | Self::Enable
+            | Self::Disable { .. }
+            | Self::Delete => Ok(()),
         }
     }
 
@@ -279,6 +286,13 @@ impl EndpointChange {
             Self::Add { .. } => return None,
             Self::Alter(settings) => endpoint.settings = (**settings).clone(),
             Self::Rotate { secret, overlap } => endpoint.rotate(secret, *overlap, now),
+            Self::Reseal { secrets, .. } if secrets.len() != known.secrets.len() => return None,
+            Self::Reseal { secrets, headers } => {
+                for (secret, sealed) in endpoint.secrets.iter_mut().zip(secrets) {
+                    secret.sealed.clone_from(sealed);
+                }
+                endpoint.settings.headers.clone_from(headers);
+            }
             Self::Enable if known.is_enabled() => {}
             Self::Enable => {
                 endpoint.status = Status::Enabled;

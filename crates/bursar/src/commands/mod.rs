@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod demo;
+mod keys;
 pub(crate) mod ledger;
 mod numscript;
 mod remote;
@@ -56,6 +57,9 @@ enum Command {
     Payin(remote::payin::Arguments),
     /// Keys that open a running server
     Key(remote::key::Arguments),
+    /// The keys that secrets are sealed with
+    #[command(subcommand)]
+    Keys(keys::Command),
     /// Webhooks of a running server: where merchants are told, what was told, and all of it once more
     Webhook(remote::webhook::Arguments),
     /// What a running server sends, and what is frozen
@@ -87,6 +91,7 @@ impl Arguments {
             Command::Beneficiary(arguments) => arguments.run(),
             Command::Payin(arguments) => arguments.run(),
             Command::Key(arguments) => arguments.run(),
+            Command::Keys(command) => command.run(config),
             Command::Webhook(arguments) => arguments.run(),
             Command::Dispatch(arguments) => arguments.run(),
             Command::Events(arguments) => arguments.run(),

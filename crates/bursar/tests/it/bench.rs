@@ -136,3 +136,25 @@ fn all_of_it_is_measured_in_postgres() {
     let cluster = Cluster::start();
     assert_all("postgres", &["--database-url", &cluster.url()]);
 }
+
+fn assert_webhooks(run: Run, store: &str) {
+    let text = run.ok();
+    assert!(text.contains("from commit to the recorded 2xx"), "{text}");
+    let name = format!("name=webhooks.{store} ");
+    assert!(text.lines().any(|line| line.starts_with(&name)), "{text}");
+    assert_figures(&text, &format!("webhooks.{store}.p99"), "µs");
+}
+
+#[test]
+fn webhooks_are_measured_in_sqlite() {
+    let arguments = ["bench", "webhooks", "--store", "sqlite", "--count", "1000"];
+    assert_webhooks(bursar(&arguments), "sqlite");
+}
+
+#[test]
+fn webhooks_are_measured_in_postgres() {
+    let cluster = Cluster::start();
+    let url = cluster.url();
+    let arguments = ["bench", "webhooks", "--store", "postgres", "--count", "1000"];
+    assert_webhooks(bursar(&[&arguments[..], &["--database-url", &url]].concat()), "postgres");
+}

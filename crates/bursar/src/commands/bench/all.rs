@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::place::{Kind, Place};
 use super::summary::{self, Figure};
-use super::{batches, core, growth, ledger, payouts, recovery, sleeping};
+use super::{batches, core, growth, ledger, payouts, recovery, sleeping, webhooks};
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -55,6 +55,8 @@ impl Arguments {
         figures.extend(sleeping::Arguments { place: place("sleeping"), count }.run()?);
         let count = share(100_000, 100);
         figures.extend(recovery::Arguments { place: place("recovery"), count }.run()?);
+        let count = share(30_000, 1_000);
+        figures.extend(webhooks::Arguments { place: place("webhooks"), count }.run()?);
         terminal::say("")?;
         summary::say(&figures)
     }

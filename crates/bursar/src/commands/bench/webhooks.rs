@@ -38,10 +38,10 @@ use crate::{terminal, vault};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    pub(super) place: Place,
     /// How many events are told
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1_000..))]
-    count: u32,
+    pub(super) count: u32,
 }
 
 /// Merchants with an endpoint each.
@@ -237,7 +237,7 @@ async fn tell_all(submit: &Arc<dyn Submit>, count: u32) -> Result<(), Failure> {
 async fn settled(location: &Location) -> Result<(), Failure> {
     let mut reader = location.reader().await?;
     while !reader.live().await?.is_empty() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
     Ok(())
 }

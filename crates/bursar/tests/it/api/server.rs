@@ -107,6 +107,11 @@ impl Server {
         self.process = Some(Process::start(&arguments, &variables));
     }
 
+    /// Where its books are.
+    pub(crate) fn data(&self) -> String {
+        self.scratch.path().join("data").display().to_string()
+    }
+
     /// It does not start, and says why.
     pub(crate) fn start_in_vain(&self) -> String {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bursar"));

@@ -309,6 +309,22 @@ fn without_the_keys_of_its_secrets_it_does_not_start() {
     server.start_with(&[("BURSAR_SECRET_KEYS", &newer)]);
     let listed = server.admin().get("/v1/webhook-endpoints").is(200);
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
+
+    // Sealed anew with the newer key, the older one is not needed any more.
+    server.kill();
+    let data = server.data();
+    let rotate = ["keys", "rotate", "--data", data.as_str()];
+    let said = crate::bursar::bursar_with(&rotate, &[("BURSAR_SECRET_KEYS", &newer)]).ok();
+    assert!(said.contains("1 endpoints were sealed anew"), "{said}");
+    let newest = newer.split(',').next().unwrap();
+    server.start_with(&[("BURSAR_SECRET_KEYS", newest)]);
+    let path = format!("/v1/webhook-endpoints/{}/test", id(&listed["data"][0]));
+    server.admin().post(&path, &json!({})).is(202);
+    let sent = until("it was tried", || {
+        let sent = server.admin().get("/v1/deliveries").is(200);
+        Some(sent["data"][0].clone()).filter(|sent| sent["attempts"] == 1 && !sent["last_error"].is_null())
+    });
+    assert_eq!(sent["status"], "WAITING_RETRY", "it could be signed: {sent}");
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! `bursar keys`: the keys that secrets are sealed with.
+
+use std::path::Path;
+
+use bursar_connect::webhook::{CannotOpen, Vault};
+use bursar_core::ids::EndpointId;
+use bursar_core::ledger::Admission;
+use bursar_core::registry::{Change, Content, Endpoint, EndpointChange, Kind, Registration};
+use bursar_core::request::{Batch, Body, Request};
+use bursar_core::rules::Rules;
+use bursar_store::{AnyStore, Browse as _, turn};
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use tokio::runtime::Builder;
+
+use super::check::load_rulebook;
+use super::ledger::Place;
+use super::ledger::books::fresh_seed;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::{terminal, vault};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Seal every secret anew with the first of `BURSAR_SECRET_KEYS`
+    ///
+    /// Put the new key before the old ones, run this, and leave the old ones out from then on. On a data directory no
+    /// server may run meanwhile.
+    Rotate(Rotate),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rotate {
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Command {
+    pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
+        let Self::Rotate(Rotate { place }) = self;
+        let config = Config::load(config)?;
+        let rules = Rules::from(load_rulebook(config.chart_path().as_deref())?);
+        let location = place.location()?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let mut store = location.open().await?;
+            let vault = vault::open(&location, &mut store, vault::named()).await?;
+            let Some(vault) = vault else {
+                return Err(Failure::new(
+                    "there are no keys: nothing was changed. Set BURSAR_SECRET_KEYS, the new key first",
+                ));
+            };
+            let count = rotate(&mut store, &rules, &vault).await?;
+            terminal::say(&format!("{count} endpoints were sealed anew; older keys open nothing any more"))
+        })
+    }
+}
+
+async fn rotate(store: &mut AnyStore, rules: &Rules, vault: &Vault) -> Result<u32, Failure> {
+    let (mut count, mut before) = (0_u32, None::<String>);
+    loop {
+        let page = store.records(Kind::Endpoint, None, before.as_deref(), 500).await?;
+        let Some(last) = page.last() else { return Ok(count) };
+        before = Some(last.id.clone());
+        for record in page {
+            let (Content::Endpoint(endpoint), Ok(id)) = (record.content, record.id.parse()) else {
+                continue;
+            };
+            if let Some(change) = resealed(vault, id, &endpoint)? {
+                save(store, rules, Change::Endpoint { id, merchant: endpoint.merchant, change }).await?;
+                count = count.saturating_add(1);
+            }
+        }
+    }
+}
+
+/// What must be sealed anew; nothing if all of it is as it should be.
+fn resealed(
+    vault: &Vault,
+    id: EndpointId,
+    endpoint: &Endpoint,
+) -> Result<Option<EndpointChange>, Failure> {
+    let secrets = endpoint.secrets.iter().map(|secret| secret.sealed.as_str());
+    let headers = endpoint.settings.headers.as_deref();
+    if secrets.clone().chain(headers).all(|sealed| vault.is_current(sealed)) {
+        return Ok(None);
+    }
+    let failed = |error: CannotOpen| Failure::new(format!("{id}: {error}. Those before it were sealed anew"));
+    let secrets = secrets
+        .map(|sealed| vault.reseal_secret(id, sealed, nonce()?).map_err(failed))
+        .collect::<Result<_, Failure>>()?;
+    let headers = headers.map(|sealed| vault.reseal_headers(id, sealed, nonce()?).map_err(failed));
+    Ok(Some(EndpointChange::Reseal { secrets, headers: headers.transpose()? }))
+}
+
+async fn save(store: &mut AnyStore, rules: &Rules, change: Change) -> Result<(), Failure> {
+    let body = Body::Register(Registration { actor: "bursar keys rotate".to_owned(), change });
+    let admission = Admission::new(Timestamp::now(), fresh_seed()?);
+    let request = [Request { admission, body }];
+    let commit = turn(store, &Batch::new(rules, &request)).await?;
+    match commit.answers.into_iter().next() {
+        Some(Err(rejection)) => Err(Failure::new(rejection.to_string())),
+        Some(Ok(_)) | None => Ok(()),
+    }
+}
+
+fn nonce() -> Result<[u8; 12], Failure> {
+    let mut bytes = [0; 12];
+    getrandom::fill(&mut bytes)
+        .map_err(|_| Failure::new("this machine gives no randomness. Nothing was changed"))?;
+    Ok(bytes)
+}
