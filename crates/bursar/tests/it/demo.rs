@@ -11,12 +11,12 @@ fn the_demo_keeps_every_promise_and_its_books_can_be_kept() {
     let scratch = Scratch::new();
     let data = scratch.path().join("demo").display().to_string();
     let output = bursar(&["demo", "--payouts", "60", "--seed", "7", "--data", &data]).ok();
-    assert_eq!(output.lines().last(), Some("10 promises kept, trial balance = 0"));
-    for words in ["60 payouts of 10 merchants", "p99", "SUCCESS", "requests repeated", "IQD"] {
+    assert_eq!(output.lines().last(), Some("14 promises kept, trial balance = 0"));
+    for words in ["60 payouts of 10 merchants", "p99", "SUCCESS", "requests repeated", "IQD", "DLQ"] {
         assert!(output.contains(words), "{words}: {output}");
     }
     let promises = output.lines().filter(|line| line.starts_with("ok ")).count();
-    assert_eq!(promises, 10, "{output}");
+    assert_eq!(promises, 14, "{output}");
     let verified = bursar(&["ledger", "verify", "--data", &data]).ok();
     assert!(verified.contains(" flows, "), "{verified}");
     let again = bursar(&["demo", "--payouts", "60", "--data", &data]).refused();

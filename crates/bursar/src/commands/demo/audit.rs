@@ -286,7 +286,7 @@ fn is_above(amount: Money, units: i64) -> bool {
 }
 
 /// A list to its end.
-async fn pages(house: &Client, path: &str) -> Result<Vec<Value>, Failure> {
+pub(super) async fn pages(house: &Client, path: &str) -> Result<Vec<Value>, Failure> {
     let (mut found, mut cursor) = (Vec::new(), None);
     loop {
         let ask = Ask::get(path).with("limit", Some(500)).with("cursor", cursor.as_ref());

@@ -140,9 +140,13 @@ impl Crowd {
         Ok(wrong)
     }
 
+    pub(super) fn client(&self, merchant: &str) -> Result<&Client, Failure> {
+        let unknown = || Failure::new(format!("there is no merchant {merchant}"));
+        self.merchants.get(merchant).ok_or_else(unknown)
+    }
+
     fn request(&self, order: &Order) -> Result<(&Client, Ask), Failure> {
-        let unknown = || Failure::new(format!("there is no merchant {}", order.merchant));
-        let client = self.merchants.get(&order.merchant).ok_or_else(unknown)?;
+        let client = self.client(&order.merchant)?;
         let body = json!({
             "merchant_id": order.merchant,
             "amount": order.amount.to_string(),

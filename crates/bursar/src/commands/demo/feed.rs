@@ -19,9 +19,19 @@ pub(super) struct Feed<'c> {
     /// By payout.
     pub(super) stories: BTreeMap<String, Story>,
     pub(super) events: u64,
+    /// Everything that merchants may have told to their own servers.
+    pub(super) told: Vec<Told>,
     /// Numbers that were missing, doubled or out of order.
     pub(super) gaps: Vec<String>,
     progress: ProgressBar,
+}
+
+/// An event of a merchant.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) id: String,
+    pub(super) kind: String,
+    pub(super) merchant: String,
 }
 
 /// What was told about one payout.
@@ -54,8 +64,9 @@ impl Story {
 
 impl<'c> Feed<'c> {
     pub(super) fn new(client: &'c Client, progress: ProgressBar) -> Self {
-        let (after, stories, gaps) = (None, BTreeMap::new(), Vec::new());
-        Self { client, after, stories, events: 0, gaps, progress }
+        let (after, stories) = (None, BTreeMap::new());
+        let (told, gaps) = (Vec::new(), Vec::new());
+        Self { client, after, stories, events: 0, told, gaps, progress }
     }
 
     /// Follows until this is so; false if it is not in this time.
@@ -115,6 +126,13 @@ impl<'c> Feed<'c> {
     fn hear(&mut self, event: &Value) -> Result<(), Failure> {
         let (kind, subject) = (word(event, "type")?, word(event, "subject")?);
         self.events = self.events.saturating_add(1);
+        if let Some(merchant) = event.get("merchant_id").and_then(Value::as_str) {
+            self.told.push(Told {
+                id: word(event, "id")?.to_owned(),
+                kind: kind.to_owned(),
+                merchant: merchant.to_owned(),
+            });
+        }
         if !kind.starts_with("payout.") {
             return Ok(());
         }

@@ -5,9 +5,11 @@ mod audit;
 mod crowd;
 mod dice;
 mod feed;
+mod letters;
 mod people;
 mod place;
 mod plan;
+mod receivers;
 mod report;
 mod stage;
 
@@ -26,16 +28,19 @@ use crate::terminal;
 use audit::Evidence;
 use crowd::Crowd;
 use feed::{Feed, Story};
+use letters::Letters;
 use people::{People, closed_books};
 use place::Place;
 use plan::Plan;
+use receivers::Receivers;
 use report::Report;
 use stage::{CHANNEL_NAMES, Stage};
 
 /// Payouts in five markets through providers that misbehave, over real sockets, with every promise checked
 ///
 /// Books in SQLite, the engine and its API, and two hostile providers with books of their own run in this one process.
-/// Merchants are paid in, then pay out over HTTP, some of it twice under the same key. In the end the providers calm down,
+/// Merchants are paid in, then pay out over HTTP, some of it twice under the same key, and some are told by webhooks to servers
+/// that are slow, moody or down. In the end the providers calm down,
 /// people decide what is still stuck, and everything is held against everything else. Nothing leaves this machine.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -81,7 +86,9 @@ impl Arguments {
         };
         if self.serve && kept.is_ok() {
             terminal::say(&format!("\nBURSAR_URL={} BURSAR_KEY={}", stage.url, stage.admin_key))?;
-            terminal::say("The API stays up until Ctrl-C; try `bursar payout list`, or /docs.")?;
+            terminal::say(
+                "The API stays up until Ctrl-C; try `bursar payout list`, `bursar webhook dead-letters`, or /docs.",
+            )?;
             stopped.await;
         }
         stage.close().await?;
@@ -93,6 +100,7 @@ impl Arguments {
         let Plan { merchants, payins, orders, greedy } = plan;
         let crowd = Crowd::open(stage, &merchants).await?;
         let people = People::hire(stage, &crowd).await?;
+        let receivers = Receivers::open(stage, &crowd, &merchants, self.seed).await?;
         let collected = crowd.collect(payins).await?;
         let overdrawn = crowd.overdraw(&greedy).await?;
 
@@ -105,7 +113,8 @@ impl Arguments {
             made
         };
         let following = feed.until(FOR_EVER, |feed| is_asked.get() && feed.all(count, |_| true));
-        let (made, _) = tokio::try_join!(asking, following)?;
+        let rotating = receivers.rotate(&crowd);
+        let (made, _, ()) = tokio::try_join!(asking, following, rotating)?;
         feed.until(HOSTILITY, |feed| feed.all(count, Story::is_at_rest)).await?;
         for provider in &stage.providers {
             provider.calm().await?;
@@ -114,6 +123,7 @@ impl Arguments {
         let books = closed_books(stage).await?;
         let rulings = people.decide(&feed, &books).await?;
         feed.until(PATIENCE, |feed| feed.all(count, |story| story.is_final)).await?;
+        let letters = Letters::read(&crowd.house, PATIENCE).await?;
         feed.finish();
 
         let books = closed_books(stage).await?;
@@ -126,8 +136,17 @@ impl Arguments {
             books: &books,
             rulings: &rulings,
         };
-        let (findings, cash) = evidence.check(&crowd).await?;
-        Report { evidence: &evidence, findings: &findings, cash: &cash, seed: self.seed }.print()
+        let (mut findings, cash) = evidence.check(&crowd).await?;
+        findings.extend(letters.check(&receivers, &feed.told));
+        let report = Report {
+            evidence: &evidence,
+            findings: &findings,
+            cash: &cash,
+            letters: &letters,
+            receivers: &receivers,
+            seed: self.seed,
+        };
+        report.print()
     }
 }
 

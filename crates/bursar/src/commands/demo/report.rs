@@ -3,6 +3,8 @@
 use bursar_core::money::decimal;
 
 use super::audit::{Cash, Evidence, Finding};
+use super::letters::Letters;
+use super::receivers::Receivers;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -10,6 +12,8 @@ pub(super) struct Report<'r> {
     pub(super) evidence: &'r Evidence<'r>,
     pub(super) findings: &'r [Finding],
     pub(super) cash: &'r [Cash],
+    pub(super) letters: &'r Letters,
+    pub(super) receivers: &'r Receivers,
     pub(super) seed: u64,
 }
 
@@ -38,6 +42,8 @@ impl Report<'_> {
             rulings.not_paid,
             rulings.by_two.len()
         ))?;
+        terminal::say("Webhooks to merchants' own servers, with retries after 1, 1, 2 and 2 s")?;
+        terminal::say(&self.letters.table(self.receivers))?;
         terminal::say(&self.conservation())?;
         self.judge()
     }

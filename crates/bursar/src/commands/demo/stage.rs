@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 use crate::client::{Answer, Ask, Client, Trouble};
 use crate::commands::check::load_rulebook;
-use crate::config::{ChannelConfig, Config};
+use crate::config::{ChannelConfig, Config, WebhooksConfig};
 use crate::failure::Failure;
 use crate::node::{Node, serve};
 
@@ -29,6 +29,9 @@ pub(super) const CHANNEL_NAMES: [&str; 2] = ["bank_transfer", "mobile_wallet"];
 /// In whole units of whichever currency: about every fourth payout needs two people if it is stuck.
 pub(super) const FOUR_EYES_ABOVE: i64 = 775;
 
+/// How long a merchant's server may take to answer.
+pub(super) const TELLING_TIMEOUT_S: u32 = 2;
+
 /// How long whatever is under way may take to come back at the end.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -36,6 +39,8 @@ pub(super) struct Stage {
     pub(super) url: String,
     pub(super) admin_key: String,
     pub(super) providers: Vec<Provider>,
+    /// Whose name is on the headers of webhooks.
+    pub(super) brand: String,
     node: Node,
     closing: watch::Sender<bool>,
     serving: JoinHandle<Result<(), Failure>>,
@@ -86,7 +91,11 @@ impl Stage {
         config.channels = channels;
         config.providers = BTreeMap::new();
         config.review.four_eyes_above = FOUR_EYES_ABOVE.to_string();
-        let rules = Arc::new(config.rules(load_rulebook(config.chart_path().as_deref())?)?);
+        tell_here(&mut config.webhooks);
+        let mut rules = config.rules(load_rulebook(config.chart_path().as_deref())?)?;
+        // Whoever is down is not spared: all its letters must have died within a minute.
+        rules.deliveries.breaker_after = usize::MAX;
+        let rules = Arc::new(rules);
         let connections = config.connections(&rules)?;
         let location = Location::Directory(directory.to_owned());
         let sender = config.webhooks.sender()?;
@@ -106,14 +115,20 @@ impl Stage {
                 vault: node.vault.clone(),
             },
         };
+        let brand = config.webhooks.brand;
         let stopped = closed(is_closing);
         let serving = serve(listener, node.submit(), location, rules, settings, stopped);
         let serving = tokio::spawn(serving);
-        Ok(Self { url, admin_key, providers, node, closing, serving })
+        Ok(Self { url, admin_key, providers, brand, node, closing, serving })
     }
 
     pub(super) fn client(&self, key: &str) -> Result<Client, Failure> {
         Client::new(&self.url, Some(&Secret::new(key)))
+    }
+
+    /// When everything comes to rest.
+    pub(super) fn closed(&self) -> impl Future<Output = ()> + Send + 'static {
+        closed(self.closing.subscribe())
     }
 
     /// Everything comes to rest, in the end the engine.
@@ -134,11 +149,20 @@ async fn closed(mut is_closing: watch::Receiver<bool>) {
     drop(is_closing.wait_for(|closing| *closing).await);
 }
 
-async fn listen() -> Result<(TcpListener, SocketAddr), Failure> {
+pub(super) async fn listen() -> Result<(TcpListener, SocketAddr), Failure> {
     let cannot = |error| Failure::new(format!("cannot listen on 127.0.0.1: {error}"));
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
     Ok((listener, address))
+}
+
+/// Merchants' servers are here, and nowhere else.
+fn tell_here(webhooks: &mut WebhooksConfig) {
+    webhooks.retry_schedule_s = vec![1, 1, 2, 2];
+    webhooks.timeout_s = TELLING_TIMEOUT_S;
+    webhooks.allow_hosts = vec!["127.0.0.1".to_owned()];
+    webhooks.own_hosts = Vec::new();
+    webhooks.nameservers = Vec::new();
 }
 
 /// Like a real one, with clocks short enough to watch.
