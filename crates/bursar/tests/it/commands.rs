@@ -1,5 +1,7 @@
 //! The commands as people type them: what they print, and what they say when something is wrong.
 
+use bursar_connect::webhook::{SigningSecret, sign};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::bursar::{bursar, bursar_with};
@@ -166,6 +168,48 @@ fn check_finds_mistakes_without_running() {
     let json: Value =
         serde_json::from_str(&bursar(&["numscript", "check", &faulty, "--json"]).stdout).unwrap();
     assert!(json.as_array().unwrap().iter().any(|finding| finding["code"] == "allotment-sum"));
+}
+
+#[test]
+fn a_webhook_is_verified_by_whoever_has_its_secret() {
+    let [secret, other] = [[7; 32], [8; 32]].map(SigningSecret::from_random);
+    let scratch = Scratch::new();
+    let body = "{\"id\":\"evt_1\"}";
+    let file = scratch.file("body.json", body);
+    let now = Timestamp::now().as_second();
+    let old = now - 301;
+    let sign = |secret, at| sign::standard(secret, "evt_1", at, body.as_bytes()).unwrap();
+    let (secret_text, other_text) = (secret.reveal(), other.reveal());
+    let both = format!("{secret_text} {other_text}");
+    let verify = |secrets: &str, at: i64, signature: &str, more: &[&str]| {
+        let at = at.to_string();
+        let given = ["--id", "evt_1", "--timestamp", &at, "--signature", signature];
+        let arguments = [&["webhook", "verify", "--body", &file][..], &given, more].concat();
+        let run = bursar_with(&arguments, &[("BURSAR_WEBHOOK_SECRET", secrets)]);
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(secrets.split(' ').all(|secret| !said.contains(secret)), "it is not echoed");
+        run
+    };
+    let signature = sign(&secret, now);
+    assert_eq!(verify(&secret_text, now, &signature, &[]).ok(), "verified\n");
+    assert_eq!(verify(&both, now, &sign(&other, now), &[]).ok(), "verified\n");
+    let rotating = format!("v1a,AAAA {} {signature}", sign(&other, now));
+    assert_eq!(verify(&secret_text, now, &rotating, &["--json"]).ok(), "{\"verified\":true}\n");
+    let forged = verify(&other_text, now, &signature, &["--json"]);
+    assert!(forged.stdout.contains("\"verified\":false"), "{}", forged.stdout);
+    assert_eq!(forged.code, 1);
+    assert!(forged.refused().contains("not verified: no signature fits"));
+    let late = verify(&secret_text, old, &sign(&secret, old), &[]);
+    assert!(late.refused().contains("not verified: the request is too old"));
+    assert!(verify(&secret_text, old, &sign(&secret, old), &["--tolerance", "900"]).code == 0);
+    assert!(verify("sesame", now, &signature, &[]).refused().contains("Nothing was checked"));
+
+    let simple = sign::simple(&secret, body.as_bytes());
+    let simple = ["webhook", "verify", "--body", &file, "--simple-signature", &simple];
+    let with = |secret: &str| bursar_with(&simple, &[("BURSAR_WEBHOOK_SECRET", secret)]);
+    assert!(with(&secret_text).ok().starts_with("verified"));
+    assert_eq!(with(&other_text).code, 1);
+    assert_eq!(bursar(&simple).code, 2, "without a secret nothing is verified");
 }
 
 #[test]

@@ -12,7 +12,8 @@ fn the_demo_keeps_every_promise_and_its_books_can_be_kept() {
     let data = scratch.path().join("demo").display().to_string();
     let output = bursar(&["demo", "--payouts", "60", "--seed", "7", "--data", &data]).ok();
     assert_eq!(output.lines().last(), Some("14 promises kept, trial balance = 0"));
-    for words in ["60 payouts of 10 merchants", "p99", "SUCCESS", "requests repeated", "IQD", "DLQ"] {
+    for words in ["60 payouts of 10 merchants", "p99", "SUCCESS", "requests repeated", "IQD", "DLQ"]
+    {
         assert!(output.contains(words), "{words}: {output}");
     }
     let promises = output.lines().filter(|line| line.starts_with("ok ")).count();

@@ -15,7 +15,7 @@ pub(super) struct List {
     /// Of this event only, such as evt_…
     #[arg(long, value_name = "ID")]
     event: Option<String>,
-    /// Such as WAITING_RETRY
+    /// Such as DELIVERED or DLQ
     #[arg(long)]
     status: Option<String>,
     #[command(flatten)]

@@ -64,7 +64,7 @@ pub(super) struct Named {
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// Where to send, such as https://merchant.example/bursar
+    /// Where to send, over https
     #[arg(value_name = "URL")]
     to: String,
     /// Who wants to be told

@@ -1,5 +1,7 @@
 //! The commands against a running server: a real one, with a real provider behind it.
 
+mod webhooks;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -26,7 +28,7 @@ impl Server {
         let provider = Process::start(&simulate, &[]);
         let scratch = Scratch::new();
         let config = format!(
-            "[review]\nfour_eyes_above = \"50\"\n[channels.mobile_wallet]\nkind = \"http\"\nurl = \"http://{}\"\ncurrencies = [\"PKR\"]\nsubmit_timeout_s = 0.2\nquery_timeout_s = 0.2\nrequery_schedule_s = [0.1]\n",
+            "[review]\nfour_eyes_above = \"50\"\n[webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = []\n[channels.mobile_wallet]\nkind = \"http\"\nurl = \"http://{}\"\ncurrencies = [\"PKR\"]\nsubmit_timeout_s = 0.2\nquery_timeout_s = 0.2\nrequery_schedule_s = [0.1]\n",
             provider.address
         );
         let config = scratch.file("bursar.toml", &config);
