@@ -242,8 +242,8 @@ fn whoever_follows_the_feed_misses_nothing() {
     let server = Server::new("calm");
     server.funded();
     let page = server.json(&["events", "--limit", "1"]);
-    assert_eq!(page["data"][0]["type"], "payin.collected");
-    assert!(server.table(&["events"]).contains("payin.collected"));
+    assert_eq!(page["data"][0]["type"], "payin.success");
+    assert!(server.table(&["events"]).contains("payin.success"));
     let cursor = text(&page["next_cursor"]);
     assert_eq!(server.json(&["events", "--after", cursor])["data"], json!([]));
     for format in [&[][..], &["--json"]] {
