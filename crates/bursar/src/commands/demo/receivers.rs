@@ -48,7 +48,7 @@ const SLOWNESS: Duration = Duration::from_millis(250);
 const TOO_SLOW: Duration = Duration::from_millis(1_500).saturating_mul(TELLING_TIMEOUT_S);
 /// For how long two secrets sign, and when nothing is under way any more that only the old one has signed.
 const OVERLAP_S: u32 = 2;
-const RETIRED: Duration = Duration::from_secs(2).saturating_mul(OVERLAP_S).saturating_add(TOO_SLOW);
+const RETIRED: Duration = Duration::from_secs(5).saturating_mul(OVERLAP_S).saturating_add(TOO_SLOW);
 
 pub(super) struct Receivers {
     pub(super) all: Vec<Arc<Receiver>>,
@@ -98,7 +98,7 @@ impl Manner {
             Self::Slow => "slow",
             Self::Flaky => "flaky",
             Self::Down => "down",
-            Self::Rotating => "rotates its secret",
+            Self::Rotating => "rotating its secret",
         }
     }
 

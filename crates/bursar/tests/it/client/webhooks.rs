@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
 
-use super::{PAYIN, Server, text, words};
-use crate::bursar::bursar_with;
+use super::{PAYIN, Server, answering, response, text, words};
+use crate::bursar::{bursar, bursar_with};
 use crate::scratch::Scratch;
 
 /// What a receiver got: headers by their names, and the body.
@@ -161,4 +161,38 @@ fn an_endpoint_is_switched_rotated_and_deleted() {
     assert!(server.run(&elsewhere).refused().contains("refused_url, 422"));
     let unknown = server.run(&["webhook", "delivery", "dlv_nope"]).refused();
     assert!(unknown.contains("not_found, 404"), "{unknown}");
+}
+
+/// A page of dead letters that died at this second.
+fn dead_at(second: usize, count: usize) -> String {
+    let died = format!("2026-11-16T12:00:{second:02}Z");
+    response("200 OK", &json!({"data": vec![json!({"updated_at": died}); count]}))
+}
+
+fn round(replayed: u32, has_more: bool) -> String {
+    let round = json!({"replayed": replayed, "passed_over": 2, "has_more": has_more});
+    response("202 Accepted", &round)
+}
+
+#[test]
+fn a_replay_goes_on_until_there_is_no_more() {
+    let pages = [dead_at(1, 500), round(500, true), dead_at(1, 3), round(3, false)];
+    let (url, server) = answering(pages.to_vec());
+    let run = bursar(&["webhook", "replay", "--dead", "--url", &url]);
+    server.join().unwrap();
+    assert_eq!(
+        run.ok(),
+        "503 are sent again\n2 were passed over, because their endpoint is off: enable it, then replay\n"
+    );
+}
+
+#[test]
+fn what_dies_again_is_not_replayed_for_ever() {
+    let pages = [dead_at(1, 500), round(500, true), dead_at(2, 500)];
+    let (url, server) = answering(pages.to_vec());
+    let run = bursar(&["webhook", "replay", "--dead", "--url", &url, "--json"]);
+    server.join().unwrap();
+    assert!(run.stderr.contains("comes back dead"), "{}", run.stderr);
+    let done: Value = serde_json::from_str(&run.ok()).unwrap();
+    assert_eq!(done, json!({"replayed": 500, "passed_over": 2, "has_more": true}));
 }
