@@ -128,13 +128,24 @@ pub struct Subscription {
 /// Somebody changes an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndpointChange {
-    Add { settings: Settings, secret: String },
+    Add {
+        settings: Settings,
+        secret: String,
+    },
     Alter(Box<Settings>),
-    Rotate { secret: String, overlap: SignedDuration },
+    Rotate {
+        secret: String,
+        overlap: SignedDuration,
+    },
     /// The same secrets and headers, sealed with another key.
-    Reseal { secrets: Vec<String>, headers: Option<String> },
+    Reseal {
+        secrets: Vec<String>,
+        headers: Option<String>,
+    },
     Enable,
-    Disable { reason: String },
+    Disable {
+        reason: String,
+    },
     Delete,
 }
 

@@ -3,6 +3,7 @@
 mod audit;
 mod beneficiaries;
 mod callbacks;
+mod dead_letters;
 mod deliveries;
 mod dispatch;
 mod endpoints;
@@ -62,8 +63,8 @@ pub(crate) fn routes(has_test_clock: bool) -> OpenApiRouter<App> {
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::get))
         .routes(routes!(deliveries::replay))
-        .routes(routes!(deliveries::dead_letters))
-        .routes(routes!(deliveries::replay_many))
+        .routes(routes!(dead_letters::list))
+        .routes(routes!(dead_letters::replay))
         .routes(routes!(dispatch::freezes))
         .routes(routes!(dispatch::freeze))
         .routes(routes!(dispatch::unfreeze))

@@ -67,7 +67,8 @@ async fn rotate(store: &mut AnyStore, rules: &Rules, vault: &Vault) -> Result<u3
                 continue;
             };
             if let Some(change) = resealed(vault, id, &endpoint)? {
-                save(store, rules, Change::Endpoint { id, merchant: endpoint.merchant, change }).await?;
+                save(store, rules, Change::Endpoint { id, merchant: endpoint.merchant, change })
+                    .await?;
                 count = count.saturating_add(1);
             }
         }
@@ -85,7 +86,9 @@ fn resealed(
     if secrets.clone().chain(headers).all(|sealed| vault.is_current(sealed)) {
         return Ok(None);
     }
-    let failed = |error: CannotOpen| Failure::new(format!("{id}: {error}. Those before it were sealed anew"));
+    let failed = |error: CannotOpen| {
+        Failure::new(format!("{id}: {error}. Those before it were sealed anew"))
+    };
     let secrets = secrets
         .map(|sealed| vault.reseal_secret(id, sealed, nonce()?).map_err(failed))
         .collect::<Result<_, Failure>>()?;

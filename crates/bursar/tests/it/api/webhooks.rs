@@ -322,7 +322,8 @@ fn without_the_keys_of_its_secrets_it_does_not_start() {
     server.admin().post(&path, &json!({})).is(202);
     let sent = until("it was tried", || {
         let sent = server.admin().get("/v1/deliveries").is(200);
-        Some(sent["data"][0].clone()).filter(|sent| sent["attempts"] == 1 && !sent["last_error"].is_null())
+        Some(sent["data"][0].clone())
+            .filter(|sent| sent["attempts"] == 1 && !sent["last_error"].is_null())
     });
     assert_eq!(sent["status"], "WAITING_RETRY", "it could be signed: {sent}");
 }
