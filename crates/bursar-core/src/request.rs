@@ -153,6 +153,8 @@ pub struct Deliver {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Busy {
     pub in_flight: u32,
+    /// How many more it took when it was last looked at; no more are read.
+    pub room: u32,
     /// How many have begun in this second.
     pub begun: u32,
 }
@@ -196,6 +198,8 @@ pub struct Woken {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delivering {
     pub count: u32,
+    /// How many of them are retries.
+    pub retries: u32,
     /// Whose was the last.
     pub last: Option<EndpointId>,
     /// Endpoints for whom more waits than may begin now.

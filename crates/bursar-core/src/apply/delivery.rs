@@ -21,13 +21,20 @@ pub(super) enum Went {
     Blocked(Timestamp),
 }
 
+/// A delivery whose time has come.
+struct Due {
+    is_retry: bool,
+    endpoint: EndpointId,
+    flow: FlowId,
+}
+
 impl Draft<'_> {
     pub(super) fn mail(&mut self, mail: &Mail, admission: &Admission) -> Answer {
         match mail {
             Mail::Deliver(deliver) => Ok(self.deliver(deliver, admission)),
             Mail::SetAside(deliver) => {
                 let due = self.due_deliveries(deliver, admission.now).into_iter();
-                let first: Vec<FlowId> = due.map(|(_, flow)| flow).take(1).collect();
+                let first: Vec<FlowId> = due.map(|due| due.flow).take(1).collect();
                 Ok(self.set_aside(&first, admission))
             }
             Mail::Cancel { endpoint, limit } => {
@@ -44,7 +51,7 @@ impl Draft<'_> {
     fn deliver(&mut self, deliver: &Deliver, admission: &Admission) -> Reply {
         let mut begun = Delivering::default();
         let mut rooms: BTreeMap<EndpointId, u32> = BTreeMap::new();
-        for (endpoint, flow) in self.due_deliveries(deliver, admission.now) {
+        for Due { is_retry, endpoint, flow } in self.due_deliveries(deliver, admission.now) {
             if begun.count >= deliver.limit {
                 break;
             }
@@ -63,6 +70,7 @@ impl Draft<'_> {
                 Ok(Went::On) => {
                     *room = less;
                     begun.count = begun.count.saturating_add(1);
+                    begun.retries = begun.retries.saturating_add(u32::from(is_retry));
                     begun.last = Some(endpoint);
                 }
                 Ok(Went::Blocked(until)) => {
@@ -79,7 +87,7 @@ impl Draft<'_> {
     }
 
     /// First attempts, then retries; those of endpoints behind the given one first, longest overdue first.
-    fn due_deliveries(&self, deliver: &Deliver, now: Timestamp) -> Vec<(EndpointId, FlowId)> {
+    fn due_deliveries(&self, deliver: &Deliver, now: Timestamp) -> Vec<Due> {
         let mut due: Vec<(bool, bool, EndpointId, Timestamp, FlowId)> = self
             .flows
             .values()
@@ -102,7 +110,8 @@ impl Draft<'_> {
             })
             .collect();
         due.sort_unstable();
-        due.into_iter().map(|(.., endpoint, _, flow)| (endpoint, flow)).collect()
+        let due = due.into_iter();
+        due.map(|(is_retry, _, endpoint, _, flow)| Due { is_retry, endpoint, flow }).collect()
     }
 
     /// The endpoint is off: whatever waits for it is not sent.
@@ -240,6 +249,7 @@ fn parcel(flow: FlowId, delivery: &Delivery, endpoint: &Endpoint, at: Timestamp)
     Some(Parcel {
         flow,
         endpoint: delivery.terms.endpoint,
+        concurrency: endpoint.settings.concurrency,
         attempt: delivery.attempts,
         at,
         lease_until,

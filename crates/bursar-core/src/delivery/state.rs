@@ -121,6 +121,8 @@ pub enum Response {
 pub struct Parcel {
     pub flow: FlowId,
     pub endpoint: EndpointId,
+    /// How many the endpoint takes at once.
+    pub concurrency: u32,
     pub attempt: u32,
     pub at: Timestamp,
     pub lease_until: Timestamp,

@@ -1,6 +1,6 @@
 //! Flows whose time has come: of one lane, or a few of each lane of a family.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
@@ -25,10 +25,11 @@ pub struct FairClaim {
     pub family: &'static str,
     /// Begin behind this lane.
     pub after: Option<String>,
-    pub skipped: BTreeSet<String>,
     pub now: Timestamp,
     /// How many of each lane, longest overdue first.
     pub each: u32,
+    /// How many of these lanes, if it is another number; none are passed over.
+    pub rooms: BTreeMap<String, u32>,
     pub limit: u32,
 }
 
@@ -41,11 +42,16 @@ impl FairClaim {
         [delivery::FIRST, delivery::RETRY].map(|family| Self {
             family,
             after: None,
-            skipped: skipped.iter().map(|endpoint| delivery::lane(family, *endpoint)).collect(),
             now: until,
             each: 1,
+            rooms: skipped.iter().map(|endpoint| (delivery::lane(family, *endpoint), 0)).collect(),
             limit: u32::MAX,
         })
+    }
+
+    /// How many of this lane.
+    pub fn room(&self, lane: &str) -> u32 {
+        self.rooms.get(lane).copied().unwrap_or(self.each)
     }
 
     /// The lanes of the family come behind this.
@@ -97,12 +103,14 @@ impl ReadPlan {
         let retries = deliver.with_retries.then_some(delivery::RETRY);
         for family in [delivery::FIRST].into_iter().chain(retries) {
             let lane = |endpoint: &EndpointId| delivery::lane(family, *endpoint);
+            let busy = deliver.busy.iter().map(|(endpoint, busy)| (lane(endpoint), busy.room));
+            let skipped = deliver.skipped.iter().map(|endpoint| (lane(endpoint), 0));
             self.fair.push(FairClaim {
                 family,
                 after: deliver.after.as_ref().map(lane),
-                skipped: deliver.skipped.iter().map(lane).collect(),
                 now,
                 each: EACH.min(deliver.limit),
+                rooms: busy.chain(skipped).collect(),
                 limit: deliver.limit,
             });
         }

@@ -30,6 +30,8 @@ pub(super) struct Mail {
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
     in_flight: u32,
+    /// How many it takes at once.
+    concurrency: u32,
     /// In which second how many have begun.
     second: i64,
     begun: u32,
@@ -58,7 +60,8 @@ impl Mail {
         }
         let busy = |(endpoint, load): (&EndpointId, &Load)| {
             let begun = if load.second == now.as_second() { load.begun } else { 0 };
-            (*endpoint, Busy { in_flight: load.in_flight, begun })
+            let room = load.concurrency.saturating_sub(load.in_flight);
+            (*endpoint, Busy { in_flight: load.in_flight, room, begun })
         };
         Some(Deliver {
             limit,
@@ -85,7 +88,7 @@ impl Mail {
     pub(super) fn begun(&mut self, asked: &Deliver, begun: Delivering) -> bool {
         let is_full = begun.count >= asked.limit;
         if asked.with_retries {
-            self.wants_retries = is_full || !begun.full.is_empty();
+            self.wants_retries = is_full || begun.retries > 0 || !begun.full.is_empty();
         }
         // Whoever came behind the last one had a turn; now it is that of those before.
         let was_behind = self.after.is_some();
@@ -98,9 +101,11 @@ impl Mail {
         is_full || was_behind || has_more_to_pass
     }
 
-    pub(super) fn sent(&mut self, endpoint: EndpointId, at: Timestamp) {
+    /// Something is on its way to an endpoint that takes so many at once.
+    pub(super) fn sent(&mut self, endpoint: EndpointId, concurrency: u32, at: Timestamp) {
         self.in_flight = self.in_flight.saturating_add(1);
         let load = self.loads.entry(endpoint).or_default();
+        load.concurrency = concurrency;
         load.in_flight = load.in_flight.saturating_add(1);
         if load.second != at.as_second() {
             *load = Load { second: at.as_second(), begun: 0, ..*load };

@@ -226,7 +226,7 @@ impl Engine {
             }
         }
         for parcel in commit.parcels {
-            self.mail.sent(parcel.endpoint, parcel.at);
+            self.mail.sent(parcel.endpoint, parcel.concurrency, parcel.at);
             outputs.push(Output::Send(Box::new(parcel)));
         }
         for effect in commit.effects {

@@ -177,7 +177,7 @@ fn whoever_takes_no_more_is_looked_at_once_in_a_second() {
     let at = |second: i64| start() + SignedDuration::from_secs(second);
     let endpoint = EndpointId::new(start(), &Seed::from(1), 0);
     let mut mail = Mail::default();
-    mail.sent(endpoint, at(0));
+    mail.sent(endpoint, 1, at(0));
     let full = Delivering { full: [endpoint].into(), ..Delivering::default() };
     let first = mail.deliver(at(2), 500, 500).unwrap();
     assert!(mail.begun(&first, full.clone()), "somebody behind it may want something");

@@ -148,13 +148,12 @@ impl Memory {
     fn fairly(&self, claim: &FairClaim) -> Vec<FlowId> {
         let (begin, end) = (claim.begin(), claim.end());
         let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
-        let waiting = self.due.iter().filter(|(due, _)| {
-            due.lane.as_str() > begin && due.lane < end && !claim.skipped.contains(&due.lane)
-        });
+        let waiting =
+            self.due.iter().filter(|(due, _)| due.lane.as_str() > begin && due.lane < end);
         let due = waiting.filter(|(due, _)| due.at <= claim.now).filter(|(due, _)| {
             let count = taken.entry(&due.lane).or_default();
             *count = count.saturating_add(1);
-            *count <= claim.each
+            *count <= claim.room(&due.lane)
         });
         let limit = usize::try_from(claim.limit).unwrap_or(usize::MAX);
         due.map(|(_, id)| *id).take(limit).collect()

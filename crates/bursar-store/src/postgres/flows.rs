@@ -129,17 +129,21 @@ async fn fairly(
         {FLOWS} JOIN (
             SELECT d.flow FROM lanes CROSS JOIN LATERAL (
                 SELECT flow FROM due WHERE due.lane = lanes.lane AND due_at <= $3
-                ORDER BY due_at, flow LIMIT $4) d
-            WHERE lanes.lane <> ALL($5) LIMIT $6) k ON f.id = k.flow
+                ORDER BY due_at, flow
+                LIMIT coalesce((SELECT room FROM unnest($5::text[], $6::bigint[]) AS r (lane, room)
+                                WHERE r.lane = lanes.lane), $4)) d
+            LIMIT $7) k ON f.id = k.flow
         FOR UPDATE OF f SKIP LOCKED"
     );
-    let skipped: Vec<&str> = claim.skipped.iter().map(String::as_str).collect();
-    let values: [&(dyn ToSql + Sync); 6] = [
+    let (lanes, rooms): (Vec<&str>, Vec<i64>) =
+        claim.rooms.iter().map(|(lane, room)| (lane.as_str(), i64::from(*room))).unzip();
+    let values: [&(dyn ToSql + Sync); 7] = [
         &claim.begin(),
         &claim.end(),
         &claim.now.as_microsecond(),
         &i64::from(claim.each),
-        &skipped,
+        &lanes,
+        &rooms,
         &i64::from(claim.limit),
     ];
     session.query(&sql, &values).await

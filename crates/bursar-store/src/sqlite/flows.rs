@@ -115,8 +115,8 @@ fn fairly(connection: &Connection, claim: &FairClaim) -> Result<Vec<FlowId>, Sto
         let following = first(&mut next, params![lane, end], |row| get::<Option<String>>(row, 0))?;
         let Some(following) = following.flatten() else { break };
         lane = following;
-        if !claim.skipped.contains(&lane) {
-            let limit = claim.each.min(room(&found));
+        let limit = claim.room(&lane).min(room(&found));
+        if limit > 0 {
             let due = DueClaim { lane: lane.clone(), now: claim.now, limit };
             found.extend(claimed(connection, &due)?);
         }

@@ -289,8 +289,8 @@ async fn nobody_waits_behind_an_endpoint_that_is_slow(store: impl Store + Query 
     assert_eq!((to(&parcels), begun.last), (vec![ids[1]], Some(ids[1])));
     // Whoever had a turn comes last.
     let busy = BTreeMap::from([
-        (ids[0], Busy { in_flight: 2, begun: 0 }),
-        (ids[1], Busy { in_flight: 1, begun: 0 }),
+        (ids[0], Busy { in_flight: 2, ..Busy::default() }),
+        (ids[1], Busy { in_flight: 1, room: 1, begun: 0 }),
     ]);
     let next = Deliver { after: begun.last, busy: busy.clone(), ..deliver(3) };
     assert_eq!(to(&office.deliver(next).await.1), [ids[2]; 2]);

@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
 /// Merchants with an endpoint each.
 const MERCHANTS: u32 = 64;
 /// People who record pay-ins at the same time.
-const CALLERS: u32 = 256;
+const CALLERS: u32 = 1_000;
 /// What a leading server delivers on such a machine, and what we must: see docs/benchmarks.md.
 const LIMIT: u128 = 3_000;
 /// Events of the healthy endpoint, one after the other at a steady pace, with and without the one that hangs.
