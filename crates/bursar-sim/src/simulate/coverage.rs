@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use bursar_core::attempt::{Knowledge, Verdict};
 use bursar_core::commit::{Commit, FlowWrite};
+use bursar_core::delivery;
 use bursar_core::flow::Flow;
-use bursar_core::ids::FlowId;
+use bursar_core::ids::{DeliveryId, FlowId};
 use bursar_core::payin::Said;
 use bursar_core::payout::{Answer, Event, Outcome, Ruling};
-use bursar_core::request::{Body, News, Reply, Report, Request};
+use bursar_core::request::{Body, Mail, News, Reply, Report, Request};
 
 use super::audit::Audit;
 
@@ -28,6 +29,9 @@ pub(crate) fn causes(requests: &[Request], audit: &Audit) -> Vec<Cause> {
     let cause = |(place, request): (usize, &Request)| {
         let (flow, event) = match &request.body {
             Body::Report(Report { flow, event: News::Payout(event) }) => (*flow, reported(event)),
+            Body::Report(Report { flow, event: News::Delivery(event) }) => {
+                (*flow, came(event, audit.flows.get(flow)))
+            }
             Body::Tell(told) => {
                 let name = (told.channel.clone(), told.reference.clone());
                 (audit.flow_of(&name)?, said(told.evidence.verdict))
@@ -52,14 +56,19 @@ pub(crate) fn causes(requests: &[Request], audit: &Audit) -> Vec<Cause> {
             | Body::Decide { .. }
             | Body::Switch(_)
             | Body::Register(_)
-            | Body::Report(_)
             | Body::Wake(_)
             | Body::Mail(_)
             | Body::SetAside { .. } => return None,
         };
         Some(Cause { place, flow, event })
     };
-    requests.iter().enumerate().filter_map(cause).collect()
+    let replays = |(place, request): (usize, &Request)| {
+        let Body::Mail(Mail::Replay { deliveries, .. }) = &request.body else { return Vec::new() };
+        let replay = |id: &DeliveryId| Cause { place, flow: FlowId::from(*id), event: "replayed" };
+        deliveries.iter().map(replay).collect()
+    };
+    let single = requests.iter().enumerate().filter_map(cause);
+    single.chain(requests.iter().enumerate().flat_map(replays)).collect()
 }
 
 /// Counts the steps of a commit, as they were told. A request that was refused or answered before has done nothing.
@@ -77,10 +86,18 @@ pub(crate) fn count(coverage: &mut Coverage, commit: &Commit, causes: &[Cause]) 
             [cause] => Some(cause.event),
             _ => None,
         };
+        if after.state.delivery().is_some() {
+            count_delivery(coverage, (before.as_ref(), after), alone);
+            continue;
+        }
         let name = after.name();
         let told = commit.events.iter().filter(|event| event.resource == name);
         let told = told.filter_map(|event| event.kind.split_once('.'));
-        let told: Vec<String> = told.map(|(_, status)| status.to_ascii_uppercase()).collect();
+        let told = told.map(|(of, status)| match (of, status) {
+            ("payin", "success") => "COLLECTED".to_owned(),
+            _ => status.to_ascii_uppercase(),
+        });
+        let told: Vec<String> = told.collect();
         let mut from = before.as_ref().map_or("new", |flow| flow.state.status()).to_owned();
         for to in &told {
             // Only time does these.
@@ -101,6 +118,21 @@ pub(crate) fn count(coverage: &mut Coverage, commit: &Commit, causes: &[Cause]) 
 fn add(coverage: &mut Coverage, machine: &str, (from, event, to): (&str, &str, &str)) {
     let count = coverage.entry(format!("{machine} {from} -{event}-> {to}")).or_default();
     *count = count.saturating_add(1);
+}
+
+/// Nobody is told about deliveries: what there is are the statuses before and after.
+fn count_delivery(
+    coverage: &mut Coverage,
+    (before, after): (Option<&Flow>, &Flow),
+    alone: Option<&str>,
+) {
+    let (from, to) = (before.map_or("new", |flow| flow.state.status()), after.state.status());
+    let event = if before.is_none() { Some("created") } else { alone };
+    // What was reported or replayed may also be sent in the same commit.
+    let event = event.filter(|event| from != to && (*event == "due" || to != "DELIVERING"));
+    if let Some(event) = event {
+        add(coverage, "delivery", (from, event, to));
+    }
 }
 
 fn count_attempt(coverage: &mut Coverage, before: &Flow, after: &Flow, event: &str) {
@@ -153,6 +185,23 @@ const fn reported(event: &Event) -> &'static str {
         Event::Told { evidence, .. } => said(evidence.verdict),
         Event::CancelAsked => "cancel",
         Event::Decided(decision) => ruled(decision.ruling),
+    }
+}
+
+fn came(event: &delivery::Event, flow: Option<&Flow>) -> &'static str {
+    match event {
+        delivery::Event::Returned { attempt, outcome, .. } => match outcome {
+            delivery::Outcome::Answered { status: 410, .. } => "gone",
+            delivery::Outcome::Answered { status, .. } if (200..300).contains(status) => {
+                let known = flow.and_then(|flow| flow.state.delivery());
+                let is_late = known.is_some_and(|known| known.attempts != *attempt);
+                if is_late { "taken-late" } else { "taken" }
+            }
+            delivery::Outcome::Answered { .. } | delivery::Outcome::Failed { .. } => "failed",
+            delivery::Outcome::Unsendable { .. } => "unsendable",
+        },
+        delivery::Event::Due | delivery::Event::EndpointOff => "due",
+        delivery::Event::Replayed => "replayed",
     }
 }
 

@@ -170,6 +170,12 @@ impl World {
                 let deadline = moment.real_of(effect.lease_until);
                 self.start_effect(process, effect, deadline);
             }
+        } else if plant == Some(Plant::HostMailsBeforeSave) {
+            running.is_anticipated = true;
+            for parcel in commit.parcels.clone() {
+                let deadline = moment.real_of(parcel.lease_until);
+                self.start_parcel(process, parcel, deadline);
+            }
         } else if plant == Some(Plant::HostAnswersBeforeSave) {
             running.is_anticipated = true;
             // Requests are answered in the order in which they came; reports and wakes have no one who waits.

@@ -65,6 +65,14 @@ faults! {
     CallbackStale, "callback-stale", 400, "a callback says what is no longer the last word";
     Returns, "returns", 250, "what was paid comes back later";
     Flips, "flips", 500, "what had failed is paid after all, by a channel that never promised otherwise";
+    ParcelLost, "parcel-lost", 150, "what is mailed to an endpoint is lost on its way";
+    ParcelTwice, "parcel-twice", 150, "what is mailed to an endpoint arrives twice";
+    ParcelAnswerLost, "parcel-answer-lost", 150, "the answer of an endpoint is lost";
+    ParcelAnswerLate, "parcel-answer-late", 150, "the answer of an endpoint comes late, perhaps behind the lease";
+    MailReportLate, "mail-report-late", 120, "a process stands still with what an endpoint said, and reports it behind the lease";
+    ParcelUnsendable, "parcel-unsendable", 20, "what is to be mailed cannot be signed";
+    CrashAfterParcel, "crash-after-parcel", 20, "the process dies with mail on its way";
+    CrashBeforeMailReport, "crash-before-mail-report", 20, "the process dies with what an endpoint said, and has not saved it";
     ClockJump, "clock-jump", 200, "the wall clock is set, and set right again soon";
     ClockSkew, "clock-skew", 700, "processes start with clocks that are a little apart";
 }

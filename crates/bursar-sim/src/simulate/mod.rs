@@ -1,8 +1,8 @@
 //! A deterministic world around the real core, the real engine loop and the real stores: hostile channels, merchants,
 //! providers and operators, with faults at every point, in virtual time. Everything follows from a seed.
 //!
-//! `world` is the loop, `scene` what everybody shares; `process`, `turns`, `effects` and `lives` are one process around the
-//! engine. `faulty` is the store that fails, `channel` and `actors` are who there is, `audit` keeps books of its own,
+//! `world` is the loop, `scene` what everybody shares; `process`, `turns`, `effects`, `parcels` and `lives` are one process
+//! around the engine. `faulty` is the store that fails, `channel`, `receiver` and `actors` are who there is, `audit` keeps books of its own,
 //! `fault`, `invariant` and `plant` are lists. `swarm` is what a seed draws, `shrink` makes a failure small.
 
 mod actors;
@@ -17,8 +17,10 @@ mod fault;
 mod faulty;
 mod invariant;
 mod lives;
+mod parcels;
 mod plant;
 mod process;
+mod receiver;
 mod scene;
 mod shrink;
 mod swarm;

@@ -54,6 +54,10 @@ plants! {
     StoreLosesCommits, "store-loses-commits", 20, "a store that says it has saved and has not";
     StoreSavesTwice, "store-saves-twice", 40, "a store that saves once more if nobody said whether it had saved";
     StoreDropsEvents, "store-drops-events", 20, "a store that loses what merchants are to be told";
+    StoreLosesDeliveries, "store-loses-deliveries", 20, "a store that loses what is to be mailed about what it has saved";
+    HostForgetsMail, "host-forgets-mail", 20, "a host that loses what endpoints say";
+    HostTakesAnyAnswer, "host-takes-any-answer", 20, "a host that takes any answer of an endpoint for a good one";
+    HostMailsBeforeSave, "host-mails-before-save", 20, "a host that mails what is not saved yet";
     HostIgnoresLeases, "host-ignores-leases", 120, "a host that sends however late it is";
     HostSendsBeforeSave, "host-sends-before-save", 20, "a host that sends what is not saved yet";
     HostAnswersBeforeSave, "host-answers-before-save", 20, "a host that answers what is not saved yet";
@@ -73,7 +77,10 @@ impl Plant {
 
     /// Whether the host acts when it is decided, not when it is saved.
     pub(crate) fn is_hasty(self) -> bool {
-        matches!(self, Self::HostSendsBeforeSave | Self::HostAnswersBeforeSave)
+        matches!(
+            self,
+            Self::HostSendsBeforeSave | Self::HostAnswersBeforeSave | Self::HostMailsBeforeSave
+        )
     }
 }
 
@@ -93,6 +100,13 @@ pub(crate) async fn save<T: Turn>(
         }
         Some(Plant::StoreDropsEvents) if side.borrow_mut().plant_dice.chance(100) => {
             saved.events.pop();
+        }
+        Some(Plant::StoreLosesDeliveries) if side.borrow_mut().plant_dice.chance(100) => {
+            let is_new_delivery = |write: &FlowWrite| {
+                write.before.is_none() && write.after.state.delivery().is_some()
+            };
+            let new = saved.flows.iter().position(is_new_delivery);
+            new.map(|new| saved.flows.remove(new));
         }
         Some(Plant::StoreSavesTwice) if is_lost_from_sight => double(&mut saved),
         Some(Plant::StoreForgetsVersions) => {

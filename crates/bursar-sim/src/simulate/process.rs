@@ -23,6 +23,7 @@ use super::books::Books;
 use super::coverage::Cause;
 use super::dice::Dice;
 use super::faulty::{Faulty, Point, Side};
+use super::parcels::Underway;
 use super::plant::Plant;
 use super::scene::{Life, MILLISECOND, Scene, time_at};
 
@@ -41,6 +42,7 @@ pub(crate) struct Process {
     pub(crate) waiting: BTreeMap<Ticket, u64>,
     pub(crate) tickets: u64,
     pub(crate) effects: BTreeMap<u64, InFlight>,
+    pub(crate) parcels: BTreeMap<u64, Underway>,
     pub(crate) started: u64,
     pub(crate) tick_at: Option<u64>,
     /// How long it waits if nothing comes of looking.
@@ -144,6 +146,7 @@ impl Process {
             waiting: BTreeMap::new(),
             tickets: 0,
             effects: BTreeMap::new(),
+            parcels: BTreeMap::new(),
             started: 0,
             tick_at: None,
             stride: STRIDE_MIN,
@@ -158,6 +161,7 @@ impl Process {
         self.running = None;
         self.store = None;
         self.tick_at = None;
+        self.parcels.clear();
         let effects: Vec<InFlight> = std::mem::take(&mut self.effects).into_values().collect();
         if self.side.borrow().plant == Some(Plant::HostResendsOnRestart) {
             self.remembered = effects.iter().map(|in_flight| in_flight.effect.clone()).collect();

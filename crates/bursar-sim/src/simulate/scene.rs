@@ -4,17 +4,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bursar_core::delivery::{self, Parcel};
 use bursar_core::effect::Effect;
 use bursar_core::payout;
 use bursar_core::request::{Answer, Body};
 use bursar_core::rules::Rules;
-use bursar_engine::Input;
+use bursar_engine::{CameBack, Input};
 use jiff::{SignedDuration, Timestamp};
 
 use super::audit::Audit;
 use super::channel::{Channels, News};
 use super::dice::Dice;
 use super::fault::Fault;
+use super::receiver::Receivers;
 use super::swarm::Settings;
 use super::trace::Trace;
 
@@ -60,6 +62,22 @@ pub(crate) enum Event {
         number: u64,
         event: Box<payout::Event>,
     },
+    SendParcel {
+        life: Life,
+        number: u64,
+    },
+    ParcelArrives {
+        life: Life,
+        number: u64,
+        parcel: Box<Parcel>,
+    },
+    ParcelBack {
+        life: Life,
+        number: u64,
+        event: Box<delivery::Event>,
+    },
+    /// What came of a parcel is told to the engine.
+    ParcelReported(Life, Box<CameBack>),
     Channel(Box<News>),
     Restart {
         process: usize,
@@ -112,6 +130,7 @@ pub(crate) struct Scene {
     pub(crate) trace: Trace,
     pub(crate) audit: Audit,
     pub(crate) channels: Channels,
+    pub(crate) receivers: Receivers,
     pub(crate) faults: BTreeMap<Fault, u64>,
     dice: BTreeMap<Fault, Dice>,
     pub(crate) post: Dice,
@@ -130,8 +149,9 @@ impl Scene {
             queue: BTreeMap::new(),
             planned: 0,
             trace: Trace::new(settings.options.is_traced),
-            audit: Audit::default(),
+            audit: Audit::new(&rules),
             channels: Channels::new(&rules, seed),
+            receivers: Receivers::default(),
             faults: BTreeMap::new(),
             dice: Fault::ALL.iter().map(dice).collect(),
             post: Dice::new(seed, "post"),
@@ -196,6 +216,10 @@ impl Scene {
             | Event::Send { .. }
             | Event::Arrive { .. }
             | Event::Back { .. }
+            | Event::SendParcel { .. }
+            | Event::ParcelArrives { .. }
+            | Event::ParcelBack { .. }
+            | Event::ParcelReported(..)
             | Event::Restart { .. }
             | Event::SetClock { .. } => false,
         })

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::channel::{Channel, Clocks};
+use bursar_core::delivery::Schedule;
 use bursar_core::money::Currency;
 use bursar_core::pricing::Tariff;
 use bursar_core::rulebook::Rulebook;
@@ -61,6 +62,8 @@ pub(crate) struct Settings {
     pub(crate) processes: usize,
     pub(crate) strengths: BTreeMap<Fault, u32>,
     pub(crate) limits: Limits,
+    /// How many endpoints a merchant has, at most.
+    pub(crate) endpoints: u64,
 }
 
 /// What the markets of this world charge: flat fee in minor units, basis points, and VAT on both.
@@ -109,12 +112,15 @@ impl Settings {
             batch_max: usize::try_from(dice.between(1, 12)).unwrap_or(1),
             ..Limits::default()
         };
+        let often = [(8, 0), (6, 1), (4, 2), (2, 3)];
+        let endpoints = Dice::new(options.seed, "endpoints").weigh(&often).unwrap_or_default();
         Self {
             options: options.clone(),
             is_sqlite,
             processes: usize::try_from(wanted).unwrap_or(1),
             strengths,
             limits,
+            endpoints,
         }
     }
 
@@ -132,11 +138,31 @@ impl Settings {
             rules.payout_tariffs.insert(currency, tariff(PAYOUT_PRICE)?);
             rules.payin_tariffs.insert(currency, tariff(PAYIN_PRICE)?);
         }
+        rules.deliveries = schedule(&mut Dice::new(self.options.seed, "schedule"));
         for name in CHANNELS {
             let channel = channel(name, &mut dice)?;
             rules.channels.insert(name.to_owned(), channel);
         }
         Ok(rules)
+    }
+}
+
+/// As it is shipped, or shorter, so that ends are seen within days.
+fn schedule(dice: &mut Dice) -> Schedule {
+    let shipped = Schedule::default();
+    if dice.chance(250) {
+        return shipped;
+    }
+    let mut minutes =
+        |longest| SignedDuration::from_mins(i64::try_from(dice.between(1, longest)).unwrap_or(1));
+    let pauses = [5, 30, 180, 600].map(&mut minutes);
+    let (breaker_pause, disable_after) = (minutes(10), minutes(48 * 60));
+    Schedule {
+        pauses: pauses.into_iter().take(usize::try_from(dice.between(1, 4)).unwrap_or(4)).collect(),
+        breaker_after: usize::try_from(dice.between(2, 6)).unwrap_or(2),
+        breaker_pause,
+        disable_after,
+        ..shipped
     }
 }
 

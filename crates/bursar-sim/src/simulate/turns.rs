@@ -127,7 +127,9 @@ impl World {
                     let Some(known) = self.processes.get(process) else { return };
                     let causes = known.running.as_ref().map_or(&no_causes, |turn| &turn.causes);
                     count(&mut self.coverage, &commit, causes);
-                    self.scene.audit.saw(&commit, &self.scene.channels);
+                    let began = known.running.as_ref().map_or(0, |turn| turn.moment.real);
+                    let times = (began, self.scene.now);
+                    self.scene.audit.saw(&commit, &self.scene.channels, times);
                     self.tell(process, &commit);
                     for other in 0..self.processes.len() {
                         self.plan_tick(other);
@@ -149,6 +151,10 @@ impl World {
             let about = self.scene.audit.name(effect.flow);
             let (call, number) = (super::effects::word(&effect.call), effect.attempt);
             self.scene.say(&about, format!("p{process} plans {call}, attempt {number}"));
+        }
+        for parcel in &commit.parcels {
+            let about = self.scene.audit.name(parcel.flow);
+            self.scene.say(&about, format!("p{process} plans to mail, attempt {}", parcel.attempt));
         }
         let (postings, audit) = (commit.transactions.len(), commit.audit.len());
         if postings > 0 || audit > 0 {
@@ -185,13 +191,13 @@ impl World {
         known.stride =
             if has_saved { STRIDE_MIN } else { known.stride.saturating_mul(2).min(STRIDE_MAX) };
         let outputs = known.engine.enqueue(input);
-        let mut effects = Vec::new();
+        let (mut effects, mut parcels) = (Vec::new(), Vec::new());
         for output in outputs {
             match output {
                 Output::Answer(ticket, answer) => self.answer(process, ticket, answer),
                 Output::Do(effect) => effects.push(effect),
-                // Nobody in this world has subscribed to anything yet.
-                Output::Send(_) | Output::Turn(_) => {}
+                Output::Send(parcel) => parcels.push(*parcel),
+                Output::Turn(_) => {}
             }
         }
         if !effects.is_empty() && self.scene.strikes(Fault::CrashAfterAnswers) {
@@ -204,6 +210,14 @@ impl World {
             let deadline = running.moment.real_of(effect.lease_until);
             if !is_sent {
                 self.start_effect(process, effect, deadline);
+            }
+        }
+        let is_mailed = running.is_anticipated
+            && self.scene.settings.options.plant == Some(Plant::HostMailsBeforeSave);
+        for parcel in parcels {
+            let deadline = running.moment.real_of(parcel.lease_until);
+            if !is_mailed {
+                self.start_parcel(process, parcel, deadline);
             }
         }
         self.plan_tick(process);

@@ -121,6 +121,12 @@ impl World {
                 self.arrive(life, number, &effect, sent_at);
             }
             Event::Back { life, number, event } => self.back(life, number, *event),
+            Event::SendParcel { life, number } => self.send_parcel(life, number),
+            Event::ParcelArrives { life, number, parcel } => {
+                self.parcel_arrives(life, number, &parcel);
+            }
+            Event::ParcelBack { life, number, event } => self.parcel_back(life, number, *event),
+            Event::ParcelReported(life, came_back) => self.parcel_reported(life, *came_back),
             Event::Channel(news) => self.scene.channel_news(*news),
             Event::Restart { process } => self.restart(process)?,
             Event::SetClock { process, is_right } => self.set_clock(process, is_right),
@@ -229,6 +235,11 @@ impl World {
         let left = self.scene.asks.len();
         self.scene.audit.check(Invariant::EverybodyAnswered, "", left == 0, || {
             format!("{left} who asked were not answered")
+        });
+        let busy = self.processes.iter().filter(|known| known.is_up && !known.engine.is_idle());
+        let busy = busy.count();
+        self.scene.audit.check(Invariant::NobodyWaits, "", busy == 0, || {
+            format!("{busy} processes still wait for something")
         });
         let store = self.processes.iter_mut().find_map(|process| process.store.as_mut());
         let Some(store) = store else { return Ok(()) };

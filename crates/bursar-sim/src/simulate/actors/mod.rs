@@ -2,6 +2,7 @@
 
 mod blunders;
 mod house;
+mod mail;
 mod merchants;
 mod operators;
 mod providers;
@@ -18,5 +19,6 @@ pub(crate) fn all(seed: u64) -> Vec<Box<dyn Actor>> {
         Box::new(merchants::Merchants::new(seed)),
         Box::new(operators::Operators::new(seed)),
         Box::new(blunders::Blunders::new(seed)),
+        Box::new(mail::Post::new(seed)),
     ]
 }

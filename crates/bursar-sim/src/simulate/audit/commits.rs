@@ -30,6 +30,14 @@ const PAYOUT_ARROWS: [(&str, &[&str]); 11] = [
     ("LATE_SUCCESS", &["RETURNED"]),
     ("RETURNED", &[]),
 ];
+const DELIVERY_ARROWS: [(&str, &[&str]); 6] = [
+    ("PENDING", &["DELIVERING", "CANCELLED", "DELIVERED"]),
+    ("DELIVERING", &["DELIVERED", "WAITING_RETRY", "PENDING", "DLQ", "CANCELLED"]),
+    ("WAITING_RETRY", &["DELIVERING", "CANCELLED", "DELIVERED"]),
+    ("DLQ", &["PENDING", "DELIVERED"]),
+    ("CANCELLED", &["PENDING", "DELIVERED"]),
+    ("DELIVERED", &["PENDING"]),
+];
 const PAYIN_ARROWS: [(&str, &[&str]); 4] = [
     ("PENDING", &["COLLECTED", "FAILED"]),
     ("FAILED", &["COLLECTED"]),
@@ -39,7 +47,7 @@ const PAYIN_ARROWS: [(&str, &[&str]); 4] = [
 
 impl Audit {
     /// Something was saved, whatever anybody was told about it.
-    pub(crate) fn saw(&mut self, commit: &Commit, channels: &Channels) {
+    pub(crate) fn saw(&mut self, commit: &Commit, channels: &Channels, times: (u64, u64)) {
         self.commits = self.commits.saturating_add(1);
         self.follow_events(commit);
         for write in &commit.flows {
@@ -55,6 +63,7 @@ impl Audit {
         for write in &commit.flows {
             self.look_at_payout(write, channels);
         }
+        self.follow_mail(commit, times);
         self.follow_money(commit);
         // Whoever asks comes before whatever is woken: a freeze holds for its own commit too.
         if let Some(freezes) = commit.control.as_ref().and_then(|write| write.freezes.as_ref()) {
@@ -121,8 +130,31 @@ impl Audit {
             });
         }
         let now = write.after.state.status();
+        if write.after.state.delivery().is_some() {
+            self.look_at_delivery_arrows(&about, status.as_deref(), now);
+            return;
+        }
         self.check(Invariant::EventsWithoutGap, &about, status.as_deref() == Some(now), || {
             format!("it became {now}, and nobody was told")
+        });
+    }
+
+    /// Nobody is told about deliveries, and a commit may hold two steps of one.
+    fn look_at_delivery_arrows(&mut self, about: &str, before: Option<&str>, now: &str) {
+        let next = |from: &str| {
+            let arrows = DELIVERY_ARROWS.iter().find(|(status, _)| *status == from);
+            arrows.map_or(&[][..], |(_, to)| to)
+        };
+        let is_listed = match before {
+            // What is told may be sent at once.
+            None => now == "PENDING" || next("PENDING").contains(&now),
+            Some(from) => {
+                let mut one = next(from).iter();
+                from == now || one.any(|step| *step == now || next(step).contains(&now))
+            }
+        };
+        self.check(Invariant::ListedTransition, about, is_listed, || {
+            format!("{} became {now}", before.unwrap_or("nothing"))
         });
     }
 

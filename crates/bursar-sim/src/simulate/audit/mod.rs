@@ -4,6 +4,7 @@
 mod answers;
 mod commits;
 mod end;
+mod mail;
 mod money;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,7 @@ use bursar_core::control::Scope;
 use bursar_core::flow::{Flow, FlowState};
 use bursar_core::ids::{FlowId, TransactionId};
 use bursar_core::money::Currency;
+use bursar_core::rules::Rules;
 use jiff::Timestamp;
 
 use super::channel::Name;
@@ -50,10 +52,18 @@ pub(crate) struct Audit {
     by_hand: BTreeMap<(String, String), (Purse, i128)>,
     /// Who decided about a payout.
     deciders: BTreeMap<String, BTreeSet<String>>,
+    pub(crate) mail: mail::Books,
     pub(crate) commits: u64,
 }
 
 impl Audit {
+    pub(crate) fn new(rules: &Rules) -> Self {
+        let pauses = u32::try_from(rules.deliveries.pauses.len()).unwrap_or(u32::MAX);
+        let mut audit = Self::default();
+        audit.mail.attempts_max = pauses.saturating_add(1);
+        audit
+    }
+
     /// Looks at one invariant. The first that does not hold is what is reported.
     pub(crate) fn check(
         &mut self,
@@ -130,10 +140,17 @@ impl Audit {
         if let Some(due) = before {
             self.due.remove(&(due.at, flow.id));
         }
-        self.due.extend(flow.due().map(|due| (due.at, flow.id)));
+        if !is_over(flow) {
+            self.due.extend(flow.due().map(|due| (due.at, flow.id)));
+        }
         for (speaker, name) in flow.references() {
             self.references.insert((speaker.into_owned(), name.to_owned()), flow.id);
         }
         self.flows.insert(flow.id, flow.clone());
     }
+}
+
+/// Nobody wakes dead letters and what was cancelled: they only wait for people.
+fn is_over(flow: &Flow) -> bool {
+    flow.state.delivery().is_some_and(|delivery| delivery.state.is_over())
 }
