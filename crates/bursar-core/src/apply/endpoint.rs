@@ -16,7 +16,13 @@ use crate::request::{Answer, Reply};
 
 impl Draft<'_> {
     /// A delivery for every endpoint of the merchant that wants to hear of it.
+    ///
+    /// Whoever saves must still find the same endpoints: who subscribes meanwhile is not told of this, and must be.
     pub(super) fn fan_out(&mut self, event: &FeedEvent, admission: &Admission) {
+        let key = RecordKey::merchant(&event.merchant);
+        if let Some(record) = self.records.get(&key) {
+            self.relied_on.entry(key).or_insert(record.version);
+        }
         let wants = |subscription: &&Subscription| subscription.wants(&event.kind);
         let wanted: Vec<(EndpointId, String)> = self
             .merchant(&event.merchant)

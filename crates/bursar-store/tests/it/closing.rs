@@ -1,10 +1,13 @@
-//! A merchant that is closed while somebody decides about a payout: the payout is decided again, and refused.
+//! What changes about a merchant while somebody decides: it is decided again, on what is so now.
 
 use bursar_core::apply::apply;
-use bursar_core::ids::Seed;
+use bursar_core::ids::{EndpointId, Seed};
 use bursar_core::ledger::Admission;
+use bursar_core::payin::{NewPayIn, Said};
 use bursar_core::plan::{plan, plan_second};
-use bursar_core::registry::{Change, MerchantStatus, Registration};
+use bursar_core::registry::{
+    Change, EndpointChange, MerchantStatus, PAYLOAD_VERSION, Registration, Settings,
+};
 use bursar_core::request::{Batch, Body, Request};
 use bursar_store::{Postgres, Store as _, StoreError, Turn as _, turn};
 
@@ -42,6 +45,63 @@ fn a_merchant_that_is_closed_meanwhile_pays_nothing() {
 
         let again = turn(&mut other, &batch).await.unwrap();
         assert_eq!(again.answers[0].as_ref().unwrap_err().code(), "merchant_closed");
+        desk.assert_sound().await;
+    });
+}
+
+fn said(said: Said, event: &str) -> Body {
+    Body::TakePayIn(NewPayIn {
+        key: None,
+        actor: None,
+        merchant: "m1".to_owned(),
+        provider: "easy".to_owned(),
+        reference: "r1".to_owned(),
+        currency: "PKR".to_owned(),
+        amount: "10.00".to_owned(),
+        said,
+        event: event.to_owned(),
+    })
+}
+
+#[test]
+fn an_endpoint_that_is_added_meanwhile_is_told() {
+    let (rules, cluster) = (rules(), Cluster::start());
+    block_on(async {
+        let mut desk = Desk::new(&rules, Postgres::open(&cluster.url()).await.unwrap(), 0);
+        desk.open_merchant().await;
+        desk.ask(said(Said::Pending, "e1")).await.unwrap();
+        let admission = Admission::new(desk.now, Seed::from(77));
+        let requests = [Request { admission, body: said(Said::Completed, "e2") }];
+        let batch = Batch::new(&rules, &requests);
+        let mut other = Postgres::open(&cluster.url()).await.unwrap();
+
+        let mut open = other.begin().await.unwrap();
+        let first = plan(&batch);
+        let mut records = open.load(&first).await.unwrap();
+        let second = plan_second(&batch, &first, &records);
+        records.extend(open.load(&second).await.unwrap());
+        let commit = apply(&batch, records);
+        assert_eq!(commit.flows.len(), 1, "nobody listened when it was looked at");
+
+        let settings = Settings {
+            url: "https://merchant.example/hooks".to_owned(),
+            event_types: ["*".to_owned()].into(),
+            version: PAYLOAD_VERSION.to_owned(),
+            header_names: Vec::new(),
+            headers: None,
+            concurrency: 1,
+            rate_limit: None,
+        };
+        let change = EndpointChange::Add { settings, secret: "sealed".to_owned() };
+        let id = EndpointId::new(desk.now, &Seed::from(5), 0);
+        let change = Change::Endpoint { id, merchant: "m1".to_owned(), change };
+        let add = Registration { actor: "ops".to_owned(), change };
+        desk.ask(Body::Register(add)).await.unwrap();
+        let saved = open.save(batch.commit_id(0).unwrap(), &commit).await;
+        assert!(matches!(saved, Err(StoreError::Conflict)), "{saved:?}");
+
+        let again = turn(&mut other, &batch).await.unwrap();
+        assert_eq!(again.flows.len(), 2, "a pay-in, and a delivery of what was told");
         desk.assert_sound().await;
     });
 }
