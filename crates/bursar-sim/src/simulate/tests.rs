@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use bursar_core::rulebook::Rulebook;
 
 use super::expected::{UNEXPECTED, is_listed};
+use super::swarm::Settings;
+use super::world::World;
 use super::{Fault, Invariant, Options, Outcome, Plant, StoreChoice, run, shrink};
 
 fn rulebook() -> &'static Rulebook {
@@ -51,7 +53,13 @@ fn a_seed_does_the_same_in_memory_and_in_a_file() {
 
 #[test]
 fn a_process_that_dies_just_before_everything_heals_is_started_once() {
-    assert_eq!(live(&Options::new(6_081)).broken, None);
+    let options = Options { days: 0, processes: Some(1), is_traced: true, ..Options::new(1) };
+    let mut world = World::new(Settings::new(&options), rulebook().clone()).unwrap();
+    world.crash(0);
+    world.run().unwrap();
+    assert_eq!(world.scene.audit.broken, None);
+    let starts = world.scene.trace.lines.iter().filter(|line| line.text == "p0 starts");
+    assert_eq!(starts.count(), 1);
 }
 
 #[test]

@@ -149,32 +149,41 @@ impl Post {
         }
     }
 
-    /// Some of what is over is wanted once more.
+    /// Some of what is over is wanted once more, and somebody switches on what is off.
     fn look(&mut self, scene: &mut Scene) {
-        let is_looked_at =
+        let is_over =
             |flow: &&Flow| flow.state.delivery().is_some_and(|delivery| delivery.state.is_over());
-        let over: Vec<&Flow> = scene.audit.flows.values().filter(is_looked_at).collect();
-        let mut deliveries = BTreeSet::new();
+        let over: Vec<&Flow> = scene.audit.flows.values().filter(is_over).collect();
+        let mut some = BTreeSet::new();
         for _ in 0..self.dice.below(3) {
-            if let Some(flow) = self.dice.pick(&over) {
-                deliveries.insert(DeliveryId::from_uuid(flow.id.uuid()));
+            some.extend(self.dice.pick(&over).map(|flow| DeliveryId::from_uuid(flow.id.uuid())));
+        }
+        // One that was not taken, for an endpoint that is on: others are refused.
+        let endpoints = &scene.audit.mail.endpoints;
+        let is_lost = |flow: &&&Flow| {
+            let endpoint = flow.state.delivery().map(|delivery| delivery.terms.endpoint);
+            let known = endpoint.and_then(|id| endpoints.get(&id));
+            flow.state.status() != "DELIVERED" && known.is_some_and(|known| known.is_on)
+        };
+        let lost: Vec<&&Flow> = over.iter().filter(is_lost).collect();
+        let lost = self.dice.pick(&lost).map(|flow| DeliveryId::from_uuid(flow.id.uuid()));
+        let off: Vec<(EndpointId, String)> = endpoints
+            .iter()
+            .filter(|(_, known)| !known.is_on)
+            .map(|(id, known)| (*id, known.merchant.clone()))
+            .collect();
+        for deliveries in [some, lost.into_iter().collect()] {
+            if !deliveries.is_empty() {
+                let body = Body::Mail(Mail::Replay { actor: "eve/k1".to_owned(), deliveries });
+                scene.ask(self.me, LOOK_AROUND, body);
             }
         }
-        // Those for an endpoint that is on, as a rule: the others are refused.
-        let any = self.dice.chance(200);
-        let is_on = |flow: &&&Flow| {
-            let endpoint = flow.state.delivery().map(|delivery| delivery.terms.endpoint);
-            let known = endpoint.and_then(|id| scene.audit.mail.endpoints.get(&id));
-            any || known.is_some_and(|known| known.is_on)
-        };
-        let lost = over.iter().filter(|flow| flow.state.status() != "DELIVERED").filter(is_on);
-        let lost: Vec<&&Flow> = lost.collect();
-        if let Some(flow) = self.dice.pick(&lost) {
-            deliveries.insert(DeliveryId::from_uuid(flow.id.uuid()));
-        }
-        if !deliveries.is_empty() {
-            let body = Body::Mail(Mail::Replay { actor: "eve/k1".to_owned(), deliveries });
-            scene.ask(self.me, LOOK_AROUND, body);
+        for (id, merchant) in off {
+            if self.dice.chance(300) {
+                let change = Change::Endpoint { id, merchant, change: EndpointChange::Enable };
+                let registration = Registration { actor: "eve/k1".to_owned(), change };
+                scene.ask(self.me, LOOK_AROUND, Body::Register(registration));
+            }
         }
     }
 }
