@@ -140,6 +140,8 @@ pub struct Wake {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deliver {
     pub limit: u32,
+    /// How many for each endpoint, whatever it takes: nobody gets all hands.
+    pub share: u32,
     /// Begin behind this endpoint, so that everybody has a turn.
     pub after: Option<EndpointId>,
     /// Endpoints to whom something is on its way.

@@ -116,8 +116,7 @@ impl Node {
                 Err(failure) => return drop(started.send(Err(failure))),
             };
             let courier = Arc::new(Carrier(Post::new(sender, vault.clone())));
-            let (host, handle) =
-                Host::new(store, rules, channels, engine_clock, (Limits::default(), seed));
+            let (host, handle) = Host::new(store, rules, channels, engine_clock, (limits(), seed));
             // Whoever waited may have gone; then nobody asks either.
             drop(started.send(Ok((handle, vault))));
             let host = host.with_courier(courier).with_effects_on(effects);
@@ -145,6 +144,16 @@ impl Node {
             )
         })
     }
+}
+
+/// As many deliveries at once as half of the files that may be open.
+fn limits() -> Limits {
+    let known = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let files = known.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let files = files.and_then(|rest| rest.split_whitespace().next()?.parse::<u32>().ok());
+    let limits = Limits::default();
+    let most = files.map_or(limits.deliveries_max, |files| (files >> 1).max(1));
+    Limits { deliveries_max: limits.deliveries_max.min(most), ..limits }
 }
 
 /// The books, if every payout that is under way has its channel: the others could not come to an end.

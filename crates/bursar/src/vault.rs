@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bursar_connect::webhook::{Keyring, Vault};
+use bursar_core::ids::EndpointId;
 use bursar_core::registry::{Content, Kind};
 use bursar_store::{AnyStore, Browse as _, Location};
 
@@ -41,8 +42,9 @@ pub(crate) async fn open(
         (None, Location::Database(_)) => None,
     };
     let vault = text.map(|text| parse(&text)).transpose()?;
-    for sealed in sealed(store).await? {
-        if !vault.as_ref().is_some_and(|vault| vault.can_open(&sealed)) {
+    for (endpoint, sealed) in sealed(store).await? {
+        let opened = vault.as_ref().map(|vault| vault.open_secret(endpoint, &sealed));
+        if opened.is_none_or(|opened| opened.is_err()) {
             return Err(Failure::new(format!(
                 "secrets of webhook endpoints were sealed with a key that is not here: nothing was started, nothing is lost. Set {VARIABLE} as it was, older keys behind newer ones"
             )));
@@ -54,7 +56,9 @@ pub(crate) async fn open(
 fn parse(text: &str) -> Result<Vault, Failure> {
     let keys = Keyring::parse(text.trim());
     keys.map(Vault::new).map_err(|error| {
-        Failure::new(format!("{VARIABLE} cannot be used: {error}. Nothing was started"))
+        Failure::new(format!(
+            "the keys of {VARIABLE}, or of the file `{FILE}` where it is not set, cannot be used: {error}. Nothing was started"
+        ))
     })
 }
 
@@ -67,25 +71,29 @@ async fn from_file(path: &Path, store: &mut AnyStore) -> Result<Option<String>, 
         return Ok(None);
     }
     let text = fresh()?;
-    // Readable for its owner alone.
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    // Whole or not at all, and readable for its owner alone.
+    let unfinished = path.with_extension("unfinished");
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
+    std::fs::rename(&unfinished, path)?;
+    if let Some(directory) = path.parent() {
+        std::fs::File::open(directory)?.sync_all()?;
+    }
     Ok(Some(text))
 }
 
-/// Everything that was sealed, of every endpoint.
-async fn sealed(store: &mut AnyStore) -> Result<Vec<String>, Failure> {
+/// Every secret that was sealed, and whose it is.
+async fn sealed(store: &mut AnyStore) -> Result<Vec<(EndpointId, String)>, Failure> {
     let (mut found, mut before) = (Vec::new(), None::<String>);
     loop {
         let page = store.records(Kind::Endpoint, None, before.as_deref(), 500).await?;
         let Some(last) = page.last() else { return Ok(found) };
         before = Some(last.id.clone());
         for record in page {
-            if let Content::Endpoint(endpoint) = record.content {
-                found.extend(endpoint.secrets.into_iter().map(|secret| secret.sealed));
-                found.extend(endpoint.settings.headers);
+            if let (Content::Endpoint(endpoint), Ok(id)) = (record.content, record.id.parse()) {
+                found.extend(endpoint.secrets.into_iter().map(|secret| (id, secret.sealed)));
             }
         }
     }

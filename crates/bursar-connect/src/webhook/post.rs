@@ -30,28 +30,33 @@ impl Post {
         let returned = |took_ms, outcome| Event::Returned { attempt, took_ms, outcome };
         let opened = match self.open(parcel) {
             Ok(opened) => opened,
-            Err(detail) => {
-                return returned(0, Outcome::Unsendable { what: Unsendable::Signing, detail });
-            }
+            Err((what, detail)) => return returned(0, Outcome::Unsendable { what, detail }),
         };
         let sent = self.sender.send(opened, deadline).await;
         let took_ms = u64::try_from(sent.latency.as_millis()).unwrap_or(u64::MAX);
         returned(took_ms, outcome(sent.result))
     }
 
-    fn open(&self, parcel: delivery::Parcel) -> Result<Parcel, String> {
+    fn open(&self, parcel: delivery::Parcel) -> Result<Parcel, (Unsendable, String)> {
         let Some(vault) = &self.vault else {
-            return Err(
-                "there are no keys to open its secrets with; set BURSAR_SECRET_KEYS".to_owned()
-            );
+            let detail = "there are no keys to open its secrets with; set BURSAR_SECRET_KEYS";
+            return Err((Unsendable::NoKey, detail.to_owned()));
         };
-        let said = |error: CannotOpen| error.to_string();
+        let said = |error: CannotOpen| match error {
+            CannotOpen::UnknownKey(_) => (Unsendable::NoKey, error.to_string()),
+            CannotOpen::Unreadable | CannotOpen::Changed => {
+                (Unsendable::Signing, error.to_string())
+            }
+        };
         let secrets =
             parcel.secrets.iter().map(|sealed| vault.open_secret(parcel.endpoint, sealed));
         let secrets = secrets.collect::<Result<Vec<_>, _>>().map_err(said)?;
         // The newest comes first; the header that has room for one has the oldest that still counts.
         let Some(simple_secret) = secrets.last().cloned() else {
-            return Err("it has no secret to sign with; rotate it".to_owned());
+            return Err((
+                Unsendable::Signing,
+                "it has no secret to sign with; rotate it".to_owned(),
+            ));
         };
         let headers =
             parcel.headers.as_deref().map(|sealed| vault.open_headers(parcel.endpoint, sealed));

@@ -82,12 +82,6 @@ impl Vault {
         sealed.is_some_and(|sealed| sealed.key == self.0.first_id())
     }
 
-    /// Whether the key is here with which it was sealed.
-    pub fn can_open(&self, sealed: &str) -> bool {
-        let sealed: Option<Sealed> = serde_json::from_str(sealed).ok();
-        sealed.is_some_and(|sealed| self.0.knows(&sealed.key))
-    }
-
     fn seal(&self, place: &str, secret: &[u8], nonce: [u8; 12]) -> Result<String, CannotSeal> {
         let sealed = self.0.seal(place, secret, nonce)?;
         serde_json::to_string(&sealed).map_err(|_| CannotSeal)
@@ -129,7 +123,12 @@ mod tests {
         assert!(!sealed.contains("sesame"));
         assert_eq!(vault.open_headers(endpoint(1), &sealed).unwrap(), headers);
         let other = Vault::new(Keyring::parse(&keys("k2")).unwrap());
-        assert!(vault.can_open(&sealed) && !other.can_open(&sealed));
-        assert!(!vault.can_open("nonsense"));
+        assert!(vault.is_current(&sealed) && !other.is_current(&sealed));
+        let unknown = CannotOpen::UnknownKey("k1".to_owned());
+        assert_eq!(other.open_headers(endpoint(1), &sealed).unwrap_err(), unknown);
+        assert_eq!(
+            vault.open_headers(endpoint(1), "nonsense").unwrap_err(),
+            CannotOpen::Unreadable
+        );
     }
 }

@@ -50,18 +50,23 @@ impl Draft<'_> {
     /// Begins what is due: first attempts before retries, as many for each endpoint as it takes, nobody for ever last.
     fn deliver(&mut self, deliver: &Deliver, admission: &Admission) -> Reply {
         let mut begun = Delivering::default();
+        // However much is new, some of the hands are for what was tried before.
+        let kept = if deliver.with_retries { deliver.limit >> 3 } else { 0 };
+        let first_max = deliver.limit.saturating_sub(kept);
         let mut rooms: BTreeMap<EndpointId, u32> = BTreeMap::new();
         for Due { is_retry, endpoint, flow } in self.due_deliveries(deliver, admission.now) {
             if begun.count >= deliver.limit {
                 break;
             }
-            if begun.blocked.contains_key(&endpoint) {
+            let first = begun.count.saturating_sub(begun.retries);
+            if begun.blocked.contains_key(&endpoint) || (!is_retry && first >= first_max) {
                 continue;
             }
             // What is not known here was told in this very batch, and is sent with the next.
             let Some(found) = self.endpoint(endpoint) else { continue };
             let busy = deliver.busy.get(&endpoint).copied().unwrap_or_default();
-            let room = rooms.entry(endpoint).or_insert_with(|| room(found, busy));
+            let share = deliver.share;
+            let room = rooms.entry(endpoint).or_insert_with(|| room(found, busy).min(share));
             let Some(less) = room.checked_sub(1) else {
                 begun.full.insert(endpoint);
                 continue;
@@ -94,7 +99,7 @@ impl Draft<'_> {
             .filter_map(|flow| {
                 let delivery = flow.state.delivery()?;
                 let is_retry = match delivery.state {
-                    State::Pending { .. } => delivery.attempts > 0,
+                    State::Pending { .. } => delivery.is_retry(),
                     State::WaitingRetry { .. } => true,
                     State::Delivering { .. }
                     | State::Delivered

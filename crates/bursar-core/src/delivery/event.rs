@@ -40,6 +40,8 @@ pub enum Outcome {
 pub enum Unsendable {
     Serialisation,
     Signing,
+    /// Its secrets were sealed with a key that is not here.
+    NoKey,
 }
 
 /// A time, and when it counts as over.

@@ -34,6 +34,9 @@ pub struct Delivery {
     /// How many of them were made before it was last replayed.
     #[serde(default)]
     pub before: u32,
+    /// Somebody has asked for it again: it waits behind everything that is new.
+    #[serde(default)]
+    pub is_replayed: bool,
     /// The latest attempts, oldest first.
     pub history: Vec<Attempted>,
 }
@@ -180,13 +183,13 @@ impl Deadlettered {
 impl Delivery {
     pub fn new(terms: Terms, now: Timestamp) -> Self {
         let state = State::Pending { due: now };
-        Self { terms, state, attempts: 0, before: 0, history: Vec::new() }
+        Self { terms, state, attempts: 0, before: 0, is_replayed: false, history: Vec::new() }
     }
 
     pub(crate) fn due(&self) -> Option<Due> {
         let endpoint = self.terms.endpoint;
         let (lane, at) = match self.state {
-            State::Pending { due } if self.attempts == 0 => (lane(FIRST, endpoint), due),
+            State::Pending { due } if !self.is_retry() => (lane(FIRST, endpoint), due),
             State::Pending { due } | State::WaitingRetry { due } => (lane(RETRY, endpoint), due),
             State::Delivering { lease_until, .. } => (LEASES.to_owned(), lease_until),
             State::Dlq { since, .. } => (DEAD.to_owned(), since),
@@ -194,6 +197,11 @@ impl Delivery {
             State::Delivered => return None,
         };
         Some(Due { lane, at })
+    }
+
+    /// Whether it was tried or asked for before.
+    pub(crate) fn is_retry(&self) -> bool {
+        self.attempts > 0 || self.is_replayed
     }
 
     /// What went wrong last, in words.

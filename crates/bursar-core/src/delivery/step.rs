@@ -149,6 +149,13 @@ fn returned(
             let reason = match what {
                 Unsendable::Serialisation => Deadlettered::SerialisationFailed,
                 Unsendable::Signing => Deadlettered::SigningFailed,
+                // Another process may have it, or this one after its next start.
+                Unsendable::NoKey => {
+                    let class = "no_key".to_owned();
+                    let result = Result::Failed { class, detail: detail.clone() };
+                    let state = after_failure(delivery, None, Sign::Failed, context);
+                    return remembered(delivery, attempted(result), state, None);
+                }
             };
             let result = Result::Failed { class: reason.name().to_owned(), detail: detail.clone() };
             // Our fault: it says nothing about the endpoint.
@@ -181,6 +188,7 @@ fn replay(delivery: &Delivery, now: Timestamp) -> Step {
     let delivery = Delivery {
         state: State::Pending { due: now },
         before: delivery.attempts,
+        is_replayed: true,
         ..delivery.clone()
     };
     Step::Moves { delivery, sign: None }

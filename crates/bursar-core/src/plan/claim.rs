@@ -109,7 +109,7 @@ impl ReadPlan {
                 family,
                 after: deliver.after.as_ref().map(lane),
                 now,
-                each: EACH.min(deliver.limit),
+                each: EACH.min(deliver.limit).min(deliver.share),
                 rooms: busy.chain(skipped).collect(),
                 limit: deliver.limit,
             });

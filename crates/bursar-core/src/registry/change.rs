@@ -173,6 +173,7 @@ impl Change {
             (Self::Endpoint { merchant, change, .. }, known) => {
                 let known = known.and_then(Content::endpoint);
                 let changed = change.apply(merchant, known, now).ok_or_else(unknown)?;
+                changed.settings.check()?;
                 Ok(Content::Endpoint(Box::new(changed)))
             }
             (

@@ -3,7 +3,7 @@
 //! Secrets and headers are sealed before they come here; what is kept can be read by whoever has the keys and by nobody
 //! else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -132,15 +132,14 @@ pub enum EndpointChange {
         settings: Settings,
         secret: String,
     },
-    Alter(Box<Settings>),
+    Alter(Box<SettingsPatch>),
     Rotate {
         secret: String,
         overlap: SignedDuration,
     },
-    /// The same secrets and headers, sealed with another key.
+    /// The same secrets and headers, sealed with another key: each as it was, and as it is now.
     Reseal {
-        secrets: Vec<String>,
-        headers: Option<String>,
+        anew: BTreeMap<String, String>,
     },
     Enable,
     Disable {
@@ -239,7 +238,7 @@ impl Health {
 impl Breaker {
     /// Each time twice as long as the time before.
     fn open(times: u32, now: Timestamp, schedule: &Schedule) -> Self {
-        let factor = 1_i32.checked_shl(times).unwrap_or(i32::MAX).max(1);
+        let factor = 2_i32.saturating_pow(times);
         let pause = schedule.breaker_pause.saturating_mul(factor).min(schedule.breaker_pause_max);
         let until = now.saturating_add(pause).unwrap_or(Timestamp::MAX);
         Self { until, times: times.saturating_add(1), is_probing: false }
@@ -269,11 +268,12 @@ impl EndpointChange {
     pub(super) fn check(&self) -> Result<(), Rejection> {
         match self {
             Self::Add { settings, .. } => settings.check(),
-            Self::Alter(settings) => settings.check(),
             Self::Rotate { overlap, .. } if overlap.is_negative() || *overlap > OVERLAP_MAX => {
                 Err(Rejection::BadEndpoint { why: "an overlap has 0 seconds to 7 days" })
             }
-            Self::Rotate { .. }
+            // What comes of a change is looked at when it is known.
+            Self::Alter(_)
+            | Self::Rotate { .. }
             | Self::Reseal { .. }
             | Self::Enable
             | Self::Disable { .. }
@@ -295,14 +295,16 @@ impl EndpointChange {
         }
         match self {
             Self::Add { .. } => return None,
-            Self::Alter(settings) => endpoint.settings = (**settings).clone(),
+            Self::Alter(patch) => patch.apply(&mut endpoint.settings),
             Self::Rotate { secret, overlap } => endpoint.rotate(secret, *overlap, now),
-            Self::Reseal { secrets, .. } if secrets.len() != known.secrets.len() => return None,
-            Self::Reseal { secrets, headers } => {
-                for (secret, sealed) in endpoint.secrets.iter_mut().zip(secrets) {
-                    secret.sealed.clone_from(sealed);
+            Self::Reseal { anew } => {
+                // What was replaced meanwhile stays as it is.
+                let secrets = endpoint.secrets.iter_mut().map(|secret| &mut secret.sealed);
+                for sealed in secrets.chain(&mut endpoint.settings.headers) {
+                    if let Some(newer) = anew.get(sealed) {
+                        sealed.clone_from(newer);
+                    }
                 }
-                endpoint.settings.headers.clone_from(headers);
             }
             Self::Enable if known.is_enabled() => {}
             Self::Enable => {
@@ -348,8 +350,39 @@ impl Endpoint {
     }
 }
 
+/// What its owner chooses anew; the rest stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SettingsPatch {
+    pub url: Option<String>,
+    pub event_types: Option<BTreeSet<String>>,
+    pub version: Option<String>,
+    /// Names, and all of them sealed.
+    pub headers: Option<(Vec<String>, Option<String>)>,
+    pub concurrency: Option<u32>,
+    /// 0 for no limit.
+    pub rate_limit: Option<u32>,
+}
+
+impl SettingsPatch {
+    fn apply(&self, settings: &mut Settings) {
+        let Self { url, event_types, version, headers, concurrency, rate_limit } = self.clone();
+        settings.url = url.unwrap_or_else(|| std::mem::take(&mut settings.url));
+        settings.event_types =
+            event_types.unwrap_or_else(|| std::mem::take(&mut settings.event_types));
+        settings.version = version.unwrap_or_else(|| std::mem::take(&mut settings.version));
+        if let Some((names, sealed)) = headers {
+            (settings.header_names, settings.headers) = (names, sealed);
+        }
+        settings.concurrency = concurrency.unwrap_or(settings.concurrency);
+        settings.rate_limit = match rate_limit {
+            Some(rate) => Some(rate).filter(|rate| *rate > 0),
+            None => settings.rate_limit,
+        };
+    }
+}
+
 impl Settings {
-    fn check(&self) -> Result<(), Rejection> {
+    pub(super) fn check(&self) -> Result<(), Rejection> {
         let bad = |why| Err(Rejection::BadEndpoint { why });
         if self.event_types.is_empty() || self.event_types.len() > EVENT_TYPES_MAX {
             return bad("it is subscribed to 1 to 64 event types");

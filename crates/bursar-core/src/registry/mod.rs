@@ -19,7 +19,7 @@ use crate::payout::Beneficiary;
 pub use change::{Change, Registration};
 pub use endpoint::{
     Breaker, CONCURRENCY, ENDPOINTS_MAX, Endpoint, EndpointChange, Health, OVERLAP_MAX,
-    PAYLOAD_VERSION, Secret, Settings, Sign, Status, Subscription,
+    PAYLOAD_VERSION, Secret, Settings, SettingsPatch, Sign, Status, Subscription,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

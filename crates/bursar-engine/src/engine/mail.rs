@@ -19,6 +19,7 @@ pub(super) struct Mail {
     blocked: BTreeMap<EndpointId, Timestamp>,
     /// Whose turn it was last.
     after: Option<EndpointId>,
+    looked_at: Option<Timestamp>,
     /// When retries were last looked for.
     retried_at: Option<Timestamp>,
     /// There may be retries to begin at once.
@@ -40,6 +41,9 @@ struct Load {
 /// How long a retry may be overlooked: there may be many endpoints that wait for one.
 const RETRIES_EVERY: SignedDuration = SignedDuration::from_secs(1);
 
+/// How long an endpoint that is left alone is not looked at.
+const BLOCKED_MAX: SignedDuration = SignedDuration::from_secs(5);
+
 impl Mail {
     pub(super) const fn in_flight(&self) -> u32 {
         self.in_flight
@@ -47,11 +51,15 @@ impl Mail {
 
     /// What may begin now; none if all hands are full.
     pub(super) fn deliver(&mut self, now: Timestamp, limit: u32, most: u32) -> Option<Deliver> {
-        let limit = limit.min(most.saturating_sub(self.in_flight));
+        let free = most.saturating_sub(self.in_flight);
+        let limit = limit.min(free);
         if limit == 0 {
             return None;
         }
+        // A quarter of the hands that are free: however many endpoints hang, there is one for the next.
+        let share = (free >> 2).max(1);
         self.forget(now);
+        self.looked_at = Some(now);
         let since = self.retried_at.map(|at| now.duration_since(at));
         let is_time = since.is_none_or(|since| since.is_negative() || since >= RETRIES_EVERY);
         let with_retries = is_time || self.wants_retries;
@@ -60,11 +68,12 @@ impl Mail {
         }
         let busy = |(endpoint, load): (&EndpointId, &Load)| {
             let begun = if load.second == now.as_second() { load.begun } else { 0 };
-            let room = load.concurrency.saturating_sub(load.in_flight);
+            let room = load.concurrency.saturating_sub(load.in_flight).min(share);
             (*endpoint, Busy { in_flight: load.in_flight, room, begun })
         };
         Some(Deliver {
             limit,
+            share,
             after: self.after,
             busy: self.loads.iter().map(busy).collect(),
             skipped: self.full.iter().chain(self.blocked.keys()).copied().collect(),
@@ -95,7 +104,10 @@ impl Mail {
         self.after = if is_full { begun.last } else { None };
         let known = self.full.len().saturating_add(self.blocked.len());
         self.full.extend(begun.full);
-        self.blocked.extend(begun.blocked);
+        // Another process may see sooner that it is well again.
+        let again = self.looked_at.and_then(|at| at.checked_add(BLOCKED_MAX).ok());
+        let soon = |until: Timestamp| again.map_or(until, |again| until.min(again));
+        self.blocked.extend(begun.blocked.into_iter().map(|(id, until)| (id, soon(until))));
         // Those who take no more now are passed over with the next look, and whoever is behind them is seen.
         let has_more_to_pass = self.full.len().saturating_add(self.blocked.len()) > known;
         is_full || was_behind || has_more_to_pass
@@ -116,9 +128,15 @@ impl Mail {
     pub(super) fn came_back(&mut self, endpoint: EndpointId) {
         self.in_flight = self.in_flight.saturating_sub(1);
         self.full.remove(&endpoint);
+        self.blocked.remove(&endpoint);
         if let Some(load) = self.loads.get_mut(&endpoint) {
             load.in_flight = load.in_flight.saturating_sub(1);
         }
+    }
+
+    /// It is on, and nothing is held against it.
+    pub(super) fn is_well(&mut self, endpoint: EndpointId) {
+        self.blocked.remove(&endpoint);
     }
 
     /// Retries are looked for with the next turn.

@@ -221,8 +221,11 @@ impl Engine {
         }
         for write in &commit.records {
             let Content::Endpoint(endpoint) = &write.after.content else { continue };
-            if let (false, Ok(id)) = (endpoint.is_enabled(), write.after.id.parse()) {
+            let Ok(id) = write.after.id.parse() else { continue };
+            if !endpoint.is_enabled() {
                 self.mail.switched_off(id);
+            } else if endpoint.health.breaker.is_none() {
+                self.mail.is_well(id);
             }
         }
         for parcel in commit.parcels {

@@ -69,7 +69,8 @@ impl Engine {
             }
             Place::Deliver(asked) => {
                 self.is_hungry = true;
-                if asked.limit <= 1 {
+                // Whoever was slower than others is no danger to them.
+                if asked.limit <= 1 && failed.cause == Cause::Panicked {
                     let body = Body::Mail(Mail::SetAside(asked));
                     self.apart.push_front(vec![(Place::SetAsideDelivery, body)]);
                 }

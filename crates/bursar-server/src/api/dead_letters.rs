@@ -126,7 +126,8 @@ pub(super) async fn replay(
     for lane in lanes.into_iter().flatten() {
         let mut place: Option<LanePlace> = None;
         loop {
-            let left = limit.saturating_sub(done.replayed).min(PAGE);
+            let left = limit.saturating_sub(done.replayed).saturating_sub(done.passed_over);
+            let left = left.min(PAGE);
             if left == 0 {
                 done.has_more = true;
                 break;

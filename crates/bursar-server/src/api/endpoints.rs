@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use bursar_core::ids::{EndpointId, Seed};
 use bursar_core::registry::{
     CONCURRENCY, Change, Content, Endpoint, EndpointChange, Kind, PAYLOAD_VERSION, Record,
-    RecordKey, Registration, Settings, Status,
+    RecordKey, Registration, Settings, SettingsPatch, Status,
 };
 use bursar_core::request::{Body, Mail};
 use bursar_store::Browse as _;
@@ -24,7 +24,7 @@ use crate::extract::{Json, Optional, Query};
 use crate::problem::Problem;
 use crate::webhooks::WebhookSettings;
 
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewEndpoint {
     merchant_id: String,
@@ -50,7 +50,7 @@ pub(super) struct NewEndpoint {
 }
 
 /// What is not named stays as it is.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EndpointPatch {
     url: Option<String>,
@@ -110,7 +110,7 @@ pub(super) struct WebhookEndpoint {
 }
 
 /// An endpoint whose secret was just made. This is the only time that it is shown.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct EndpointWithSecret {
     #[serde(flatten)]
     about: WebhookEndpoint,
@@ -249,26 +249,19 @@ pub(super) async fn change(
 ) -> Result<Reply<WebhookEndpoint>, Problem> {
     let (id, record) = find(&app, &caller, &id).await?;
     let merchant = record.merchant().to_owned();
-    let Content::Endpoint(endpoint) = record.content else {
-        return Err(Problem::not_found("this id"));
-    };
-    let mut settings = endpoint.settings;
     let webhooks = &app.0.settings.webhooks;
-    if let Some(url) = patch.url {
-        webhooks.vet(&url).await?;
-        settings.url = url;
+    if let Some(url) = &patch.url {
+        webhooks.vet(url).await?;
     }
-    if let Some(headers) = &patch.headers {
-        (settings.header_names, settings.headers) = webhooks.seal_headers(id, headers)?;
-    }
-    settings.event_types = patch.event_types.unwrap_or(settings.event_types);
-    settings.version = patch.version.unwrap_or(settings.version);
-    settings.concurrency = patch.concurrency.unwrap_or(settings.concurrency);
-    settings.rate_limit = match patch.rate_limit_per_s {
-        Some(rate) => Some(rate).filter(|rate| *rate > 0),
-        None => settings.rate_limit,
-    };
-    let change = EndpointChange::Alter(Box::new(settings));
+    let headers = patch.headers.as_ref().map(|headers| webhooks.seal_headers(id, headers));
+    let change = EndpointChange::Alter(Box::new(SettingsPatch {
+        url: patch.url,
+        event_types: patch.event_types,
+        version: patch.version,
+        headers: headers.transpose()?,
+        concurrency: patch.concurrency,
+        rate_limit: patch.rate_limit_per_s,
+    }));
     Ok(Reply(app.change_endpoint(caller, id, merchant, change).await?))
 }
 

@@ -53,7 +53,7 @@ fn add(id: EndpointId, event_types: &[&str]) -> Body {
 }
 
 fn deliver(limit: u32) -> Deliver {
-    Deliver { limit, with_retries: true, ..Deliver::default() }
+    Deliver { limit, share: u32::MAX, with_retries: true, ..Deliver::default() }
 }
 
 fn answered(status: u16) -> Outcome {

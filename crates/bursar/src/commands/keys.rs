@@ -1,5 +1,6 @@
 //! `bursar keys`: the keys that secrets are sealed with.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use bursar_connect::webhook::{CannotOpen, Vault};
@@ -51,7 +52,7 @@ impl Command {
                 ));
             };
             let count = rotate(&mut store, &rules, &vault).await?;
-            terminal::say(&format!("{count} endpoints were sealed anew; older keys open nothing any more"))
+            terminal::say(&format!("{count} endpoints were sealed anew; once every server seals with the new key, older ones are not needed"))
         })
     }
 }
@@ -89,11 +90,16 @@ fn resealed(
     let failed = |error: CannotOpen| {
         Failure::new(format!("{id}: {error}. Those before it were sealed anew"))
     };
-    let secrets = secrets
-        .map(|sealed| vault.reseal_secret(id, sealed, nonce()?).map_err(failed))
-        .collect::<Result<_, Failure>>()?;
-    let headers = headers.map(|sealed| vault.reseal_headers(id, sealed, nonce()?).map_err(failed));
-    Ok(Some(EndpointChange::Reseal { secrets, headers: headers.transpose()? }))
+    let mut anew = BTreeMap::new();
+    for sealed in secrets {
+        let newer = vault.reseal_secret(id, sealed, nonce()?).map_err(failed)?;
+        anew.insert(sealed.to_owned(), newer);
+    }
+    if let Some(sealed) = headers {
+        let newer = vault.reseal_headers(id, sealed, nonce()?).map_err(failed)?;
+        anew.insert(sealed.to_owned(), newer);
+    }
+    Ok(Some(EndpointChange::Reseal { anew }))
 }
 
 async fn save(store: &mut AnyStore, rules: &Rules, change: Change) -> Result<(), Failure> {

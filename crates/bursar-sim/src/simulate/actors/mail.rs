@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bursar_core::flow::Flow;
 use bursar_core::ids::{DeliveryId, EndpointId, Seed};
 use bursar_core::registry::{
-    Change, ENDPOINTS_MAX, EndpointChange, PAYLOAD_VERSION, Registration, Settings,
+    Change, ENDPOINTS_MAX, EndpointChange, PAYLOAD_VERSION, Registration, Settings, SettingsPatch,
 };
 use bursar_core::request::{Answer, Body, Mail};
 use jiff::SignedDuration;
@@ -131,7 +131,8 @@ impl Post {
             self.plan(at, deed(What::Change(EndpointChange::Delete)), scene);
         }
         if self.dice.chance(60) {
-            let bad = Settings { event_types: BTreeSet::new(), ..self.settings(0, true) };
+            let bad =
+                SettingsPatch { event_types: Some(BTreeSet::new()), ..SettingsPatch::default() };
             let at = self.dice.between(HOUR, span);
             self.plan(at, deed(What::Change(EndpointChange::Alter(Box::new(bad)))), scene);
         }

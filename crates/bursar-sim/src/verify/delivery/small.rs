@@ -192,7 +192,8 @@ pub(super) fn delivery(world: &World) -> Delivery {
         Stage::Cancelled => State::Cancelled { since: NOW },
     };
     let (attempts, before) = (world.attempts, world.before);
-    Delivery { terms, state, attempts, before, history: Vec::new() }
+    let is_replayed = before > 0;
+    Delivery { terms, state, attempts, before, is_replayed, history: Vec::new() }
 }
 
 fn flow(delivery: &Delivery) -> Flow {
