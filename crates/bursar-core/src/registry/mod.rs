@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 mod change;
 mod endpoint;
+mod endpoint_change;
 
 use crate::flow::to_json;
 use crate::ids::ApiKeyId;
@@ -18,9 +19,10 @@ use crate::payout::Beneficiary;
 
 pub use change::{Change, Registration};
 pub use endpoint::{
-    Breaker, CONCURRENCY, ENDPOINTS_MAX, Endpoint, EndpointChange, Health, OVERLAP_MAX,
-    PAYLOAD_VERSION, Secret, Settings, SettingsPatch, Sign, Status, Subscription,
+    Breaker, CONCURRENCY, ENDPOINTS_MAX, Endpoint, Health, OVERLAP_MAX, PAYLOAD_VERSION, Secret,
+    Settings, Sign, Status, Subscription,
 };
+pub use endpoint_change::{EndpointChange, SettingsPatch};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {

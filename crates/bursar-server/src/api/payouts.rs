@@ -135,12 +135,8 @@ impl From<View> for Payout {
 }
 
 fn payout(reply: FlowReply) -> Result<Payout, Problem> {
-    match reply {
-        FlowReply::Payout(view) => Ok(view.into()),
-        FlowReply::PayIn(_) | FlowReply::Reservation(_) | FlowReply::Delivery(_) => {
-            Err(unexpected())
-        }
-    }
+    let FlowReply::Payout(view) = reply else { return Err(unexpected()) };
+    Ok(view.into())
 }
 
 /// Pay somebody. The money is put aside at once, with fee and VAT.

@@ -11,7 +11,7 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::row::{self, get};
-use super::{Postgres, feed, flows, registry};
+use super::{Postgres, feed, flows, lanes, registry};
 use crate::StoreError;
 use crate::browse::{
     AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, WINDOW, condition,
@@ -90,7 +90,7 @@ impl Browse for Postgres {
             &at,
             &flow,
         ];
-        let found = flows::lane_back(&self.session(), &condition('$'), &values).await?;
+        let found = lanes::lane_back(&self.session(), &condition('$'), &values).await?;
         let sql = "SELECT due_at, flow FROM due WHERE lane = $1 AND (due_at, flow) < ($2, $3)
                    ORDER BY due_at DESC, flow DESC LIMIT 1 OFFSET $4";
         let values: [&(dyn ToSql + Sync); 4] = [&lane, &at, &flow, &window.saturating_sub(1)];
@@ -102,7 +102,7 @@ impl Browse for Postgres {
 
     async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {
         self.reconnect().await?;
-        flows::deliveries_of(&self.session(), event).await
+        lanes::deliveries_of(&self.session(), event).await
     }
 
     async fn events_of(

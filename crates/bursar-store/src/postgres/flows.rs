@@ -10,22 +10,22 @@ use std::sync::Arc;
 use bursar_core::commit::{Commit, FlowWrite};
 use bursar_core::flow::{Due, Flow};
 use bursar_core::idempotency::{FlowReply, Key, KnownKey};
-use bursar_core::ids::{EventId, FlowId};
-use bursar_core::plan::{DueClaim, FairClaim, ReadPlan};
+use bursar_core::ids::FlowId;
+use bursar_core::plan::{DueClaim, ReadPlan};
 use futures_util::future::join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
 use uuid::Uuid;
 
 use super::copy::{self, MANY};
+use super::lanes;
 use super::row::{get, hash};
 use super::session::Session;
 use crate::StoreError;
-use crate::browse::is_of;
 use crate::chart_lines::{damaged, time};
 
 /// The columns that `flow` reads.
-const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.sequence, f.state, f.created_at, f.updated_at, f.status FROM flows f";
+pub(super) const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.sequence, f.state, f.created_at, f.updated_at, f.status FROM flows f";
 
 const UPDATE: &str = "UPDATE flows f
     SET status = k.status, version = k.version, sequence = k.sequence, state = k.state, updated_at = k.updated_at
@@ -63,7 +63,7 @@ pub(super) async fn load(
         rows.extend(claimed(session, claim).await?);
     }
     for claim in &plan.fair {
-        rows.extend(fairly(session, claim).await?);
+        rows.extend(lanes::fairly(session, claim).await?);
     }
     let (mut flows, mut unreadable) = (BTreeMap::new(), Vec::new());
     for row in &rows {
@@ -115,69 +115,6 @@ async fn claimed(
     session.query(&sql, &values).await
 }
 
-/// From lane to lane, each by one look, a few of each.
-async fn fairly(
-    session: &Session<'_, impl GenericClient>,
-    claim: &FairClaim,
-) -> Result<Vec<Row>, StoreError> {
-    let sql = format!(
-        "WITH RECURSIVE lanes (lane) AS (
-            (SELECT lane FROM due WHERE lane > $1 AND lane < $2 ORDER BY lane LIMIT 1)
-            UNION ALL
-            SELECT (SELECT lane FROM due WHERE lane > lanes.lane AND lane < $2 ORDER BY lane LIMIT 1)
-            FROM lanes WHERE lanes.lane IS NOT NULL)
-        {FLOWS} JOIN (
-            SELECT d.flow FROM lanes CROSS JOIN LATERAL (
-                SELECT flow FROM due WHERE due.lane = lanes.lane AND due_at <= $3
-                ORDER BY due_at, flow
-                LIMIT coalesce((SELECT room FROM unnest($5::text[], $6::bigint[]) AS r (lane, room)
-                                WHERE r.lane = lanes.lane), $4)) d
-            LIMIT $7) k ON f.id = k.flow
-        FOR UPDATE OF f SKIP LOCKED"
-    );
-    let (lanes, rooms): (Vec<&str>, Vec<i64>) =
-        claim.rooms.iter().map(|(lane, room)| (lane.as_str(), i64::from(*room))).unzip();
-    let values: [&(dyn ToSql + Sync); 7] = [
-        &claim.begin(),
-        &claim.end(),
-        &claim.now.as_microsecond(),
-        &i64::from(claim.each),
-        &lanes,
-        &rooms,
-        &i64::from(claim.limit),
-    ];
-    session.query(&sql, &values).await
-}
-
-/// The deliveries of an event: their ids begin as its own.
-pub(super) async fn deliveries_of(
-    session: &Session<'_, impl GenericClient>,
-    event: EventId,
-) -> Result<Vec<Flow>, StoreError> {
-    let (first, last) = event.deliveries();
-    let sql = format!("{FLOWS} WHERE f.id BETWEEN $1 AND $2 AND f.kind = 'delivery' ORDER BY f.id");
-    let rows = session.query(&sql, &[&first.uuid(), &last.uuid()]).await?;
-    let mut found = rows.iter().map(flow).collect::<Result<Vec<_>, _>>()?;
-    found.retain(|flow| is_of(flow, event));
-    Ok(found)
-}
-
-/// Flows that wait in a lane, the latest first, of a window of rows: `$1` is the lane, `$2` the window, `$3` the limit,
-/// the rest the condition's, and the last two the place.
-pub(super) async fn lane_back(
-    session: &Session<'_, impl GenericClient>,
-    condition: &str,
-    values: &[&(dyn ToSql + Sync)],
-) -> Result<Vec<Flow>, StoreError> {
-    let sql = format!(
-        "{FLOWS} JOIN (SELECT due_at, flow FROM due WHERE lane = $1 AND (due_at, flow) < ($10, $11)
-                       ORDER BY due_at DESC, flow DESC LIMIT $2) d ON f.id = d.flow
-         WHERE {condition} ORDER BY d.due_at DESC, d.flow DESC LIMIT $3"
-    );
-    let rows = session.query(&sql, values).await?;
-    Ok(rows.iter().filter_map(|row| flow(row).ok()).collect())
-}
-
 pub(super) async fn find(
     session: &Session<'_, impl GenericClient>,
     id: FlowId,
@@ -224,7 +161,7 @@ pub(super) async fn due(
     session.query(sql, &[]).await?.iter().map(row).collect()
 }
 
-fn flow(row: &Row) -> Result<Flow, StoreError> {
+pub(super) fn flow(row: &Row) -> Result<Flow, StoreError> {
     let (state, parked) = Flow::decode(get(row, 1)?, get(row, 5)?).map_err(damaged)?;
     if get::<&str>(row, 8)? != state.status() {
         return Err(damaged("a flow has another status than its state"));

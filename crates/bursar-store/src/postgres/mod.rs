@@ -11,6 +11,7 @@ mod control;
 pub(crate) mod copy;
 mod feed;
 mod flows;
+mod lanes;
 mod load;
 mod query;
 mod registry;

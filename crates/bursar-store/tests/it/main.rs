@@ -16,6 +16,7 @@ mod conformance;
 mod deliveries;
 mod desk;
 mod freezes;
+mod office;
 mod payins;
 mod payout_steps;
 mod payouts;
