@@ -204,6 +204,8 @@ pub struct Delivering {
     pub retries: u32,
     /// Whose was the last.
     pub last: Option<EndpointId>,
+    /// More would have begun if more were allowed to.
+    pub is_cut: bool,
     /// Endpoints for whom more waits than may begin now.
     pub full: BTreeSet<EndpointId>,
     /// Endpoints that are left alone until then.

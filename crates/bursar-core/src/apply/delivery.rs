@@ -56,10 +56,14 @@ impl Draft<'_> {
         let mut rooms: BTreeMap<EndpointId, u32> = BTreeMap::new();
         for Due { is_retry, endpoint, flow } in self.due_deliveries(deliver, admission.now) {
             if begun.count >= deliver.limit {
+                begun.is_cut = true;
                 break;
             }
-            let first = begun.count.saturating_sub(begun.retries);
-            if begun.blocked.contains_key(&endpoint) || (!is_retry && first >= first_max) {
+            if begun.blocked.contains_key(&endpoint) {
+                continue;
+            }
+            if !is_retry && begun.count >= first_max {
+                begun.is_cut = true;
                 continue;
             }
             // What is not known here was told in this very batch, and is sent with the next.

@@ -95,7 +95,7 @@ impl Mail {
 
     /// What has begun. Answers whether there may be more at once.
     pub(super) fn begun(&mut self, asked: &Deliver, begun: Delivering) -> bool {
-        let is_full = begun.count >= asked.limit;
+        let is_full = begun.is_cut || begun.count >= asked.limit;
         if asked.with_retries {
             self.wants_retries = is_full || begun.retries > 0 || !begun.full.is_empty();
         }

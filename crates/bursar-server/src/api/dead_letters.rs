@@ -56,7 +56,7 @@ pub(super) async fn list(
     let found = found.await?;
     Ok(Reply(Listed {
         data: found.flows.iter().filter_map(seen).collect(),
-        next_cursor: found.next.map(|(at, id)| format!("{}.{id}", at.as_microsecond())),
+        next_cursor: found.next.map(spell),
     }))
 }
 
@@ -69,6 +69,21 @@ fn wanted(
     let endpoint = endpoint.map(parse_endpoint).transpose()?;
     let merchant = caller.narrowed(merchant)?;
     Ok(FlowFilter { kind: "delivery", merchant, from, endpoint, ..FlowFilter::default() })
+}
+
+fn spell((at, id): LanePlace) -> String {
+    format!("{}.{id}", at.as_microsecond())
+}
+
+/// A lane, and a place in it if somebody has been there.
+fn parse_begin(text: &str) -> Option<(&'static str, Option<LanePlace>)> {
+    let (lane, place) =
+        text.split_once('.').map_or((text, None), |(lane, rest)| (lane, Some(rest)));
+    let lane = [DEAD, CANCELLED].into_iter().find(|known| *known == lane)?;
+    match place {
+        Some(place) => Some((lane, Some(parse_place(place)?))),
+        None => Some((lane, None)),
+    }
 }
 
 fn parse_place(text: &str) -> Option<LanePlace> {
@@ -89,9 +104,11 @@ pub(super) struct BulkReplay {
     /// Also what was cancelled because its endpoint was off.
     #[serde(default)]
     include_cancelled: bool,
-    /// How many at most; ask again for more.
+    /// How many are looked at, at most.
     #[schema(minimum = 1, maximum = 10_000, default = 1_000)]
     limit: Option<u32>,
+    /// Where to go on: `next_cursor` of the answer before. What has died again since is not met again.
+    cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -100,8 +117,9 @@ pub(super) struct BulkReplayed {
     replayed: u32,
     /// How many were passed over, because their endpoint is off.
     passed_over: u32,
-    /// There may be more: ask again.
+    /// There may be more: ask again with `next_cursor`.
     has_more: bool,
+    next_cursor: Option<String>,
 }
 
 /// Send many of them again, the latest first. They wait behind everything that is new, and no endpoint gets more at once
@@ -117,20 +135,20 @@ pub(super) async fn replay(
     if !(1..=10_000).contains(&limit) {
         return Err(Problem::bad_request("limit is 1 to 10000: nothing was done. Ask for less"));
     }
-    let endpoint = bulk.endpoint_id.as_deref().map(parse_endpoint).transpose()?;
-    let merchant = caller.narrowed(bulk.merchant_id)?;
-    let from = bulk.since;
-    let wanted = FlowFilter { kind: "delivery", merchant, from, endpoint, ..FlowFilter::default() };
-    let mut done = BulkReplayed { replayed: 0, passed_over: 0, has_more: false };
+    let wanted = wanted(&caller, bulk.endpoint_id.as_deref(), bulk.merchant_id, bulk.since)?;
+    let begin = bulk.cursor.as_deref().map(|text| parse_begin(text).ok_or_else(bad_cursor));
+    let (first, mut place) = begin.transpose()?.unwrap_or((DEAD, None));
+    let mut done = BulkReplayed { replayed: 0, passed_over: 0, has_more: false, next_cursor: None };
     let lanes = [Some(DEAD), bulk.include_cancelled.then_some(CANCELLED)];
-    for lane in lanes.into_iter().flatten() {
-        let mut place: Option<LanePlace> = None;
+    for lane in lanes.into_iter().flatten().skip_while(|lane| *lane != first) {
         loop {
             let left = limit.saturating_sub(done.replayed).saturating_sub(done.passed_over);
             let left = left.min(PAGE);
             if left == 0 {
+                let behind = place.map(|place| format!(".{}", spell(place)));
+                done.next_cursor = Some(format!("{lane}{}", behind.unwrap_or_default()));
                 done.has_more = true;
-                break;
+                return Ok((StatusCode::ACCEPTED, Reply(done)));
             }
             let filter = wanted.clone();
             let page = app

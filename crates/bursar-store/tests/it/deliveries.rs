@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::delivery::{DEAD, LEASES, Parcel};
 use bursar_core::ids::{DeliveryId, EndpointId, FlowId};
-use bursar_core::registry::{EndpointChange, Health, Kind, Status};
+use bursar_core::registry::{EndpointChange, Health, Kind, SettingsPatch, Status};
 use bursar_core::request::{Body, Busy, Deliver, Mail, Reply};
 use bursar_store::{Browse, FlowFilter, Memory, Postgres, Query, Sqlite, Store};
 use jiff::SignedDuration;
@@ -180,7 +180,8 @@ async fn nobody_waits_behind_an_endpoint_that_is_slow(store: impl Store + Query 
     let next = Deliver { after: begun.last, busy: busy.clone(), ..deliver(3) };
     assert_eq!(to(&office.deliver(next).await.1), [ids[2]; 2]);
     let rest = Deliver { busy, skipped: [ids[0], ids[2]].into(), ..deliver(3) };
-    assert_eq!(to(&office.deliver(rest).await.1), [ids[1]]);
+    let (begun, parcels) = office.deliver(rest).await;
+    assert_eq!((to(&parcels), begun.is_cut), (vec![ids[1]], false));
 
     // A lease that ends: sent again at once, and counted.
     office.desk.now += SignedDuration::from_secs(40);
@@ -189,6 +190,31 @@ async fn nobody_waits_behind_an_endpoint_that_is_slow(store: impl Store + Query 
     let first = |parcel: &&Parcel| parcel.attempt == 1;
     assert_eq!(again.len(), 6);
     assert_eq!(again.iter().filter(first).count(), 6, "first attempts never wait behind retries");
+    office.desk.assert_sound().await;
+}
+
+async fn an_eighth_is_kept_for_what_was_tried_before(store: impl Store + Query + Browse) {
+    let rules = calm();
+    let mut desk = Desk::new(&rules, store, 1);
+    desk.open_merchant().await;
+    let mut office = Office { desk, payins: 0 };
+    let endpoint = endpoint_id(1);
+    office.desk.ask(add(endpoint, &["*"])).await.unwrap();
+    let more = SettingsPatch { concurrency: Some(20), ..SettingsPatch::default() };
+    let more = change(endpoint, EndpointChange::Alter(Box::new(more)));
+    office.desk.ask(more).await.unwrap();
+    for _ in 0..9 {
+        office.tell().await;
+    }
+    let (begun, parcels) = office.deliver(deliver(8)).await;
+    assert_eq!((begun.count, begun.retries, begun.is_cut), (7, 0, true), "more wait");
+    office.came_back(&parcels[0], answered(500)).await;
+    office.desk.now += SignedDuration::from_mins(1);
+    for _ in 0..7 {
+        office.tell().await;
+    }
+    let (begun, _) = office.deliver(deliver(8)).await;
+    assert_eq!((begun.count, begun.retries), (8, 1), "nine are new, and the retry has its turn");
     office.desk.assert_sound().await;
 }
 
@@ -303,6 +329,7 @@ on_every_store! {
     retries_come_in_their_time_and_end: retried_in_memory, retried_in_sqlite, retried_in_postgres;
     an_endpoint_that_is_off_gets_nothing: off_in_memory, off_in_sqlite, off_in_postgres;
     nobody_waits_behind_an_endpoint_that_is_slow: fair_in_memory, fair_in_sqlite, fair_in_postgres;
+    an_eighth_is_kept_for_what_was_tried_before: kept_in_memory, kept_in_sqlite, kept_in_postgres;
     a_breaker_opens_and_lets_one_through: breaker_in_memory, breaker_in_sqlite, breaker_in_postgres;
     endpoints_are_checked: checked_in_memory, checked_in_sqlite, checked_in_postgres;
 }

@@ -13,7 +13,7 @@ use super::measure::{Lane, Work, failed};
 use super::payouts::{Driver, Merchants, Payouts, in_flight_max, open, rules, runtime};
 use super::place::{self, Directory, Kind, Place};
 use super::process::Process;
-use super::summary::{Figure, Floor};
+use super::summary::{self, Figure, Floor};
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -115,13 +115,7 @@ impl Arguments {
             floor: Some(Floor::AtMost(125)),
         };
         let figures = vec![disk, memory];
-        for figure in &figures {
-            let verdict = figure.verdict().unwrap_or_default();
-            terminal::say(&format!("{}: {}, {verdict}", figure.name, figure.ratio()))?;
-        }
-        for figure in &figures {
-            terminal::say(&figure.line())?;
-        }
+        summary::say_each(&figures)?;
         Ok(figures)
     }
 }

@@ -46,6 +46,18 @@ impl Figure {
     }
 }
 
+/// Each figure against what must be reached, and last the lines for programs.
+pub(super) fn say_each(figures: &[Figure]) -> Result<(), Failure> {
+    for figure in figures {
+        let verdict = figure.verdict().unwrap_or_default();
+        terminal::say(&format!("{}: {}, {verdict}", figure.name, figure.ratio()))?;
+    }
+    for figure in figures {
+        terminal::say(&figure.line())?;
+    }
+    Ok(())
+}
+
 /// All figures in one table, and what was missed.
 pub(super) fn say(figures: &[Figure]) -> Result<(), Failure> {
     let row = |figure: &Figure| {

@@ -30,7 +30,7 @@ use super::http::{all, answered};
 use super::measure::failed;
 use super::place::{self, Directory, Kind, Place};
 use super::process::Silent;
-use super::summary::{Figure, Floor};
+use super::summary::{self, Figure, Floor};
 use crate::failure::Failure;
 use crate::node::{Node, Outside};
 use crate::{terminal, vault};
@@ -119,13 +119,7 @@ impl Arguments {
             floor: Some(Floor::AtMost(200)),
         };
         let figures = vec![rate, isolation];
-        for figure in &figures {
-            let verdict = figure.verdict().unwrap_or_default();
-            terminal::say(&format!("{}: {}, {verdict}", figure.name, figure.ratio()))?;
-        }
-        for figure in &figures {
-            terminal::say(&figure.line())?;
-        }
+        summary::say_each(&figures)?;
         Ok(figures)
     }
 }

@@ -83,3 +83,39 @@ fn nothing_that_is_secret_is_ever_logged() {
         assert!(!text.contains(word), "{word} is in the log");
     }
 }
+
+/// What belongs to an endpoint that is off hides nothing that is behind it.
+#[test]
+fn a_replay_of_many_gets_past_those_whose_endpoint_is_off() {
+    let receiver = Receiver::start(|_, _| (500, Vec::new(), Vec::new()));
+    let config = "[webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = []\n";
+    let server = Server::with(config, &[]);
+    let admin = server.admin();
+    admin.merchant("m1", "0.00");
+    let body = json!({"merchant_id": "m1", "url": receiver.url("/")});
+    let add = || admin.post("/v1/webhook-endpoints", &body).is(201);
+    let [_on, off] = [add(), add()];
+    for number in 1..=3 {
+        admin.fund("m1", &format!("{number}.00"));
+    }
+    until("all are dead", || {
+        let dead = admin.get("/v1/dead-letters").is(200);
+        (dead["data"].as_array().unwrap().len() == 6).then_some(())
+    });
+    admin.post(&format!("/v1/webhook-endpoints/{}/disable", id(&off)), &json!({})).is(200);
+    let (mut replayed, mut passed_over, mut cursor) = (0, 0, json!(null));
+    for _ in 0..10 {
+        let body = json!({"limit": 1, "include_cancelled": true, "cursor": cursor});
+        let round = admin.post("/v1/dead-letters/replay", &body).is(202);
+        replayed += round["replayed"].as_u64().unwrap();
+        passed_over += round["passed_over"].as_u64().unwrap();
+        assert_eq!(round["has_more"], json!(!round["next_cursor"].is_null()));
+        cursor = round["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!((replayed, passed_over, cursor), (3, 3, json!(null)));
+    let made_up = json!({"cursor": "webhook-dead.x"});
+    admin.post("/v1/dead-letters/replay", &made_up).refused(400, "bad_request");
+}

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::{Server, given, rows};
+use super::super::{Server, given};
 use super::deliveries::COLUMNS;
 use crate::client::{Ask, Client, Trouble};
 use crate::failure::Failure;
@@ -47,7 +47,8 @@ const ROUND: u32 = 500;
 struct Done {
     replayed: u64,
     passed_over: u64,
-    has_more: bool,
+    /// Where the next round begins, if there is one.
+    cursor: Option<String>,
 }
 
 impl Replay {
@@ -62,11 +63,11 @@ impl Replay {
     }
 
     async fn replay_dead(&self, client: &Client) -> Result<Done, Failure> {
-        let latest = self.newest_dead(client).await?.first().copied();
         let mut done = Done::default();
         let progress = counter();
         loop {
-            let answer = client.ask(&Ask::post("/v1/dead-letters/replay", self.body())).await;
+            let body = self.body(done.cursor.take());
+            let answer = client.ask(&Ask::post("/v1/dead-letters/replay", body)).await;
             let answer = answer.map_err(|trouble| {
                 progress.finish_and_clear();
                 let said = format!("{} were sent again before that", done.replayed);
@@ -74,17 +75,7 @@ impl Replay {
             })?;
             done.add(&answer.json);
             progress.set_position(done.replayed);
-            if !done.has_more {
-                break;
-            }
-            // Whatever dies again is the latest, so it would be sent again and again and nothing else.
-            let newest = self.newest_dead(client).await?;
-            let is_full = newest.len() >= usize::try_from(ROUND).unwrap_or(usize::MAX);
-            if is_full && newest.iter().all(|died| Some(*died) > latest) {
-                progress.finish_and_clear();
-                terminal::note(
-                    "what is sent again comes back dead, so no more is sent. See `bursar webhook dead-letters` for why, and replay when that is mended",
-                );
+            if done.cursor.is_none() {
                 break;
             }
         }
@@ -92,26 +83,15 @@ impl Replay {
         Ok(done)
     }
 
-    fn body(&self) -> Value {
+    fn body(&self, cursor: Option<String>) -> Value {
         given([
             ("endpoint_id", self.endpoint.clone().map(Value::from)),
             ("merchant_id", self.merchant.clone().map(Value::from)),
             ("since", self.since.map(|since| since.to_string().into())),
             ("include_cancelled", self.include_cancelled.then_some(Value::Bool(true))),
             ("limit", Some(ROUND.into())),
+            ("cursor", cursor.map(Value::from)),
         ])
-    }
-
-    /// When the latest of what would be sent again has died.
-    async fn newest_dead(&self, client: &Client) -> Result<Vec<Timestamp>, Failure> {
-        let ask = Ask::get("/v1/dead-letters")
-            .with("endpoint_id", self.endpoint.as_ref())
-            .with("merchant_id", self.merchant.as_ref())
-            .with("since", self.since)
-            .with("limit", Some(ROUND));
-        let page = client.ask(&ask).await.map_err(Trouble::failure)?.json;
-        let died = |row: &Value| row.get("updated_at")?.as_str()?.parse().ok();
-        Ok(rows(&page, "data").iter().filter_map(died).collect())
     }
 }
 
@@ -146,17 +126,14 @@ impl Done {
     fn add(&mut self, round: &Value) {
         let count = |name: &str| round.get(name).and_then(Value::as_u64).unwrap_or_default();
         self.replayed = self.replayed.saturating_add(count("replayed"));
-        // Every round meets the same ones once more.
-        self.passed_over = self.passed_over.max(count("passed_over"));
-        self.has_more =
-            count("replayed") > 0 && round.get("has_more").and_then(Value::as_bool) == Some(true);
+        self.passed_over = self.passed_over.saturating_add(count("passed_over"));
+        self.cursor = round.get("next_cursor").and_then(Value::as_str).map(str::to_owned);
     }
 
     fn print(&self, is_json: bool) -> Result<(), Failure> {
-        let Self { replayed, passed_over, has_more } = self;
+        let Self { replayed, passed_over, .. } = self;
         if is_json {
-            let done =
-                json!({"replayed": replayed, "passed_over": passed_over, "has_more": has_more});
+            let done = json!({"replayed": replayed, "passed_over": passed_over});
             return terminal::say(&done.to_string());
         }
         terminal::say(&format!("{replayed} are sent again"))?;
