@@ -1,6 +1,7 @@
 //! Requests that are let in: checked as far as they can be without a look at the records.
 
 use crate::control::{Scope, Switch, Turned};
+use crate::drive::Drive;
 use crate::idempotency::Key;
 use crate::ids::{PayInId, PayoutId, ReservationId};
 use crate::ledger::{Admission, Event, REVERT, Revert};
@@ -30,6 +31,7 @@ pub(crate) enum Admitted<'r> {
     Register(Box<Registration>, Admission),
     Wake(Wake, Admission),
     Mail(Box<Mail>, Admission),
+    Drive(Box<Drive>, Admission),
     SetAside(String, Admission),
     Refused(Rejection),
 }
@@ -64,6 +66,8 @@ pub(crate) struct CreatePayout<'r> {
     /// even if it could not be made now.
     pub(crate) terms: Result<(payout::Terms, Bound<'r>), Rejection>,
     pub(crate) actor: Option<String>,
+    /// The workflow that asks, and drives it.
+    pub(crate) workflow: Option<String>,
 }
 
 #[derive(Debug)]
@@ -143,12 +147,7 @@ impl<'r> Admitted<'r> {
                 Ok(Self::Register(Box::new(registration.clone()), admission))
             }
             Body::Switch(switch) => {
-                check_actor(&switch.actor)?;
-                let (Turned::Freeze { reason } | Turned::Unfreeze { reason }) = &switch.turn;
-                check_note(reason)?;
-                if let Scope::Channel(id) | Scope::Merchant(id) = &switch.scope {
-                    check_id(id)?;
-                }
+                check_switch(switch)?;
                 Ok(Self::Switch(Box::new(switch.clone()), admission))
             }
             Body::Wake(wake) => Ok(Self::Wake(wake.clone(), admission)),
@@ -157,6 +156,15 @@ impl<'r> Admitted<'r> {
                     check_actor(actor)?;
                 }
                 Ok(Self::Mail(Box::new(mail.clone()), admission))
+            }
+            Body::CreateDrivenPayout { key, payout, workflow } => {
+                let mut create = CreatePayout::new(rules, key, payout, &admission)?;
+                create.workflow = Some(workflow.clone());
+                Ok(Self::CreatePayout(Box::new(create), admission))
+            }
+            Body::Drive(drive) => {
+                check_drive(drive)?;
+                Ok(Self::Drive(Box::new(drive.clone()), admission))
             }
             Body::SetAside { lane } => Ok(Self::SetAside(lane.clone(), admission)),
         }
@@ -193,6 +201,7 @@ impl<'r> Admitted<'r> {
             | Self::Register(_, admission)
             | Self::Wake(_, admission)
             | Self::Mail(_, admission)
+            | Self::Drive(_, admission)
             | Self::SetAside(_, admission) => Some(admission),
             Self::Refused(_) => None,
         }
@@ -230,7 +239,7 @@ impl<'r> CreatePayout<'r> {
             let bound = rule.bind(&id.to_string(), &terms.funds, None)?;
             Ok((terms, bound))
         });
-        Ok(Self { key: key.clone(), id, request_hash, terms, actor: None })
+        Ok(Self { key: key.clone(), id, request_hash, terms, actor: None, workflow: None })
     }
 }
 
@@ -257,6 +266,26 @@ pub(crate) fn check_id(id: &str) -> Result<(), Rejection> {
     }
     let value = id.chars().filter(|letter| !letter.is_control()).take(80).collect();
     Err(Rejection::BadIdentifier { name: "id".into(), value, hyphen: true })
+}
+
+fn check_switch(switch: &Switch) -> Result<(), Rejection> {
+    check_actor(&switch.actor)?;
+    let (Turned::Freeze { reason } | Turned::Unfreeze { reason }) = &switch.turn;
+    check_note(reason)?;
+    match &switch.scope {
+        Scope::Channel(id) | Scope::Merchant(id) => check_id(id),
+        Scope::Global => Ok(()),
+    }
+}
+
+fn check_drive(drive: &Drive) -> Result<(), Rejection> {
+    match drive {
+        Drive::Refused(refused) => {
+            check_actor(&refused.actor)?;
+            check_note(&refused.note)
+        }
+        Drive::Look(_) | Drive::Carry { .. } | Drive::Taken { .. } => Ok(()),
+    }
 }
 
 fn check_actor(actor: &str) -> Result<(), Rejection> {

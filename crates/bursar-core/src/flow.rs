@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::delivery::Delivery;
 use crate::funds::Funds;
+use crate::host::Host;
 use crate::ids::{DeliveryId, FlowId, PayInId, PayoutId, ReservationId};
 use crate::payin::{self, PayIn};
 use crate::payout::Payout;
@@ -27,6 +28,8 @@ pub struct Flow {
     pub state: FlowState,
     /// Set aside for a while, because what it must do was refused.
     pub parked: Option<Parked>,
+    /// Who drives it.
+    pub host: Host,
 }
 
 /// How often in a row it was refused, and when it is woken again.
@@ -60,7 +63,18 @@ pub struct UnreadableState {
 }
 
 impl Flow {
+    /// What somebody must look at it for, if anything, and when.
     pub fn due(&self) -> Option<Due> {
+        match &self.host {
+            // Whoever is over waits for people only, whichever host it had.
+            Host::Temporal(workflow) if self.is_live() || workflow.errand.is_some() => {
+                workflow.due(self.step_at())
+            }
+            Host::Engine | Host::Temporal(_) => self.own_due(),
+        }
+    }
+
+    fn own_due(&self) -> Option<Due> {
         let due = match &self.state {
             FlowState::Reservation(reservation) => reservation.due(),
             FlowState::Payout(payout) => payout.due(),
@@ -71,8 +85,26 @@ impl Flow {
         Some(Due { at: self.not_before(due.at), ..due })
     }
 
+    /// Whether anything will happen to it by itself.
+    pub fn is_live(&self) -> bool {
+        match &self.state {
+            FlowState::Reservation(reservation) => reservation.due().is_some(),
+            FlowState::Payout(payout) => !payout.state.is_final(),
+            FlowState::PayIn(_) => false,
+            FlowState::Delivery(delivery) => !delivery.state.is_over(),
+        }
+    }
+
     /// When it is due, in whichever lane.
     pub(crate) fn due_at(&self) -> Option<Timestamp> {
+        match &self.host {
+            Host::Engine => self.step_at(),
+            Host::Temporal(_) => self.due().map(|due| due.at),
+        }
+    }
+
+    /// When its next step is due, whoever makes it.
+    pub fn step_at(&self) -> Option<Timestamp> {
         let at = match &self.state {
             FlowState::Reservation(reservation) => reservation.due()?.at,
             FlowState::Payout(payout) => payout.state.due()?,
@@ -84,6 +116,9 @@ impl Flow {
 
     /// Whether this is the lane in which it waits, if it waits.
     pub(crate) fn waits_in(&self, lane: &str) -> bool {
+        if !self.host.is_engine() {
+            return self.due().is_some_and(|due| due.lane == lane);
+        }
         match &self.state {
             FlowState::Reservation(_) => lane == reservation::LANE,
             FlowState::Payout(payout) => payout.waits_in(lane),
@@ -215,46 +250,62 @@ impl FlowState {
 impl Flow {
     /// State and all, as text that later versions can still read.
     pub fn encode(&self) -> String {
-        let (v, parked) = (1, self.parked);
         match &self.state {
-            FlowState::Reservation(flow) => to_json(&Versioned { v, parked, flow }),
-            FlowState::Payout(flow) => to_json(&Versioned { v, parked, flow }),
-            FlowState::PayIn(flow) => to_json(&Versioned { v, parked, flow }),
-            FlowState::Delivery(flow) => to_json(&Versioned { v, parked, flow }),
+            FlowState::Reservation(flow) => self.encode_as(flow),
+            FlowState::Payout(flow) => self.encode_as(flow),
+            FlowState::PayIn(flow) => self.encode_as(flow),
+            FlowState::Delivery(flow) => self.encode_as(flow),
         }
     }
 
+    fn encode_as<F: Serialize>(&self, flow: F) -> String {
+        to_json(&Versioned { v: 1, parked: self.parked, host: Cow::Borrowed(&self.host), flow })
+    }
+
     /// What `encode` has written.
-    pub fn decode(kind: &str, text: &str) -> Result<(FlowState, Option<Parked>), UnreadableState> {
+    pub fn decode(kind: &str, text: &str) -> Result<Kept, UnreadableState> {
         let read = match kind {
-            "reservation" => {
-                read(text).map(|(flow, parked)| (FlowState::Reservation(flow), parked))
-            }
-            "payout" => read(text).map(|(flow, parked)| (FlowState::Payout(flow), parked)),
-            "payin" => read(text).map(|(flow, parked)| (FlowState::PayIn(flow), parked)),
-            "delivery" => read(text).map(|(flow, parked)| (FlowState::Delivery(flow), parked)),
+            "reservation" => read(text, FlowState::Reservation),
+            "payout" => read(text, FlowState::Payout),
+            "payin" => read(text, FlowState::PayIn),
+            "delivery" => read(text, FlowState::Delivery),
             _ => Err("this version does not know such flows".to_owned()),
         };
         read.map_err(|reason| UnreadableState { kind: kind.to_owned(), reason })
     }
 }
 
+/// What is kept of a flow as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    pub state: FlowState,
+    pub parked: Option<Parked>,
+    pub host: Host,
+}
+
 /// A flow as the stores keep it. A field may be added with a default; anything else is a new version.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Versioned<F> {
+struct Versioned<'h, F> {
     v: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parked: Option<Parked>,
+    #[serde(default, skip_serializing_if = "is_engine")]
+    host: Cow<'h, Host>,
     flow: F,
 }
 
-fn read<F: DeserializeOwned>(text: &str) -> Result<(F, Option<Parked>), String> {
-    let stored: Versioned<F> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+fn is_engine(host: &Host) -> bool {
+    host.is_engine()
+}
+
+fn read<F: DeserializeOwned>(text: &str, state: fn(F) -> FlowState) -> Result<Kept, String> {
+    let stored: Versioned<'_, F> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if stored.v != 1 {
         return Err(format!("version {} is not known here", stored.v));
     }
-    Ok((stored.flow, stored.parked))
+    let (parked, host) = (stored.parked, stored.host.into_owned());
+    Ok(Kept { state: state(stored.flow), parked, host })
 }
 
 /// What a flow takes as text, as a rule: room is made once.

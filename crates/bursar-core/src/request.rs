@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::admit::Admitted;
 use crate::attempt::Evidence;
 use crate::control::Switch;
 use crate::delivery;
+use crate::drive::{Carried, Drive, Driven};
 use crate::idempotency::{FlowReply, Key};
 use crate::ids::{CommitId, DeliveryId, EndpointId, FlowId, Seed, TransactionId};
 use crate::ledger::{Admission, Event, Posted};
@@ -52,6 +54,12 @@ pub enum Body {
         /// Whoever asks for a merchant, for the record; none for the merchant itself.
         actor: Option<String>,
     },
+    /// The same for a workflow, which drives it.
+    CreateDrivenPayout {
+        key: Key,
+        payout: NewPayout,
+        workflow: String,
+    },
     CancelPayout {
         key: Key,
         cancellation: Cancellation,
@@ -75,6 +83,8 @@ pub enum Body {
     Wake(Wake),
     /// Something about what merchants are told.
     Mail(Mail),
+    /// Something from a host outside, whose workflows drive flows.
+    Drive(Drive),
     /// Waking the first due flow of this lane makes turns fail: it is not stepped, only put off.
     SetAside {
         lane: String,
@@ -103,7 +113,8 @@ pub struct Report {
 }
 
 /// What somebody who was sent out has to tell.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum News {
     Payout(payout::Event),
     Delivery(delivery::Event),
@@ -174,6 +185,10 @@ pub enum Reply {
     },
     Woken(Woken),
     Delivering(Delivering),
+    /// Where a flow stands that a host outside drives.
+    Driven(Box<Driven>),
+    /// What the cluster is to be told.
+    Carried(Vec<Carried>),
     /// What is sent again, as it is now.
     Replayed(Vec<delivery::View>),
     /// It was taken note of; this is where the flow stands now.
@@ -260,6 +275,7 @@ impl<'r> Batch<'r> {
             | Admitted::Register(..)
             | Admitted::Wake(..)
             | Admitted::Mail(..)
+            | Admitted::Drive(..)
             | Admitted::SetAside(..)
             | Admitted::Refused(_) => None,
         })

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::channel::Channel;
 use crate::delivery::Schedule;
+use crate::host::Hosting;
 use crate::money::{Currency, Money};
 use crate::pricing::Tariff;
 use crate::rulebook::Rulebook;
@@ -23,6 +24,8 @@ pub struct Rules {
     pub four_eyes_above: i64,
     /// How merchants are told.
     pub deliveries: Schedule,
+    /// Who drives the payouts and deliveries that are made here.
+    pub hosting: Hosting,
 }
 
 /// A ledger without channels: nothing can be paid out.
@@ -37,6 +40,7 @@ impl From<Rulebook> for Rules {
             default_bank: "main".to_owned(),
             four_eyes_above: 1_000_000,
             deliveries: Schedule::default(),
+            hosting: Hosting::default(),
         }
     }
 }

@@ -240,13 +240,14 @@ impl Draft<'_> {
             updated_at: admission.now,
             state: FlowState::Delivery(Box::new(delivery)),
             parked: None,
+            host: flow.host.clone(),
         };
         self.put(flow, admission);
     }
 }
 
 /// How many more may begin.
-fn room(endpoint: &Endpoint, busy: Busy) -> u32 {
+pub(super) fn room(endpoint: &Endpoint, busy: Busy) -> u32 {
     let room = endpoint.settings.concurrency.saturating_sub(busy.in_flight);
     let rate = endpoint.settings.rate_limit.map(|rate| rate.saturating_sub(busy.begun));
     rate.map_or(room, |rate| rate.min(room))

@@ -30,18 +30,20 @@ impl Draft<'_> {
             .flat_map(|merchant| merchant.subscriptions.iter().filter(wants))
             .map(|subscription| (subscription.endpoint, event.payload(&subscription.version)))
             .collect();
+        let is_only_one = wanted.len() == 1;
         for (endpoint, body) in wanted {
-            self.begin_delivery(event, endpoint, body, admission);
+            self.begin_delivery(event, (endpoint, is_only_one), body, admission);
         }
     }
 
     fn begin_delivery(
         &mut self,
         event: &FeedEvent,
-        endpoint: EndpointId,
+        (endpoint, is_only_one): (EndpointId, bool),
         body: String,
         admission: &Admission,
     ) -> Flow {
+        let now = admission.now;
         let terms = Terms { event: event.id, kind: event.kind.clone(), endpoint, body };
         let flow = Flow {
             id: FlowId::from(DeliveryId::of(event.id, endpoint)),
@@ -52,7 +54,9 @@ impl Draft<'_> {
             updated_at: admission.now,
             state: FlowState::Delivery(Box::new(Delivery::new(terms, admission.now))),
             parked: None,
+            host: self.rules.hosting.of_delivery((event.id, endpoint), is_only_one, now),
         };
+        self.told = self.told.saturating_add(1);
         self.put(flow.clone(), admission);
         flow
     }
@@ -70,7 +74,7 @@ impl Draft<'_> {
         let data = to_json(&serde_json::json!({ "endpoint_id": id, "test": true }));
         let event = self.tell_of_endpoint(id, &endpoint, ("webhook.test", data), admission);
         let body = event.payload(PAYLOAD_VERSION);
-        let flow = self.begin_delivery(&event, id, body, admission);
+        let flow = self.begin_delivery(&event, (id, true), body, admission);
         self.put_endpoint(id, endpoint, admission);
         self.note((actor, "webhook_endpoint.test"), &id.to_string(), "", admission);
         let views =

@@ -1,6 +1,7 @@
 //! The decision: a batch and the records it asked for in, a commit out. Later requests see what earlier ones did.
 
 mod delivery;
+mod drive;
 mod endpoint;
 mod payin;
 mod payout;
@@ -17,7 +18,7 @@ use crate::admit::{Admitted, Post, TakeBack};
 use crate::commit::{Commit, FlowWrite};
 use crate::control::{Control, ControlWrite, Standing, Switch, Turned};
 use crate::delivery::Parcel;
-use crate::effect::{Call, Effect};
+use crate::effect::Effect;
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Flow, is_flow_name};
 use crate::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
@@ -50,6 +51,7 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
             Admitted::Register(change, admission) => draft.register(change, admission),
             Admitted::Wake(wake, admission) => Ok(draft.wake(wake, admission)),
             Admitted::Mail(mail, admission) => draft.mail(mail, admission),
+            Admitted::Drive(drive, admission) => draft.drive(drive, admission),
             Admitted::SetAside(lane, admission) => {
                 let first = draft.due(lane, admission.now, 1);
                 Ok(draft.set_aside(&first, admission))
@@ -92,6 +94,12 @@ struct Draft<'r> {
     audit: Vec<AuditEntry>,
     effects: Vec<Effect>,
     parcels: Vec<Parcel>,
+    /// The flow whose own workflow asks, or that the relay carries: it need not be told.
+    driving: Option<FlowId>,
+    /// How many deliveries have begun so far.
+    told: usize,
+    /// Something is sent that may not be sent when it is frozen.
+    is_sent: bool,
     /// The switches as they were read, and as they are now.
     control_before: Control,
     control: Control,
@@ -124,6 +132,9 @@ impl<'r> Draft<'r> {
             audit: Vec::new(),
             effects: Vec::with_capacity(room),
             parcels: Vec::new(),
+            driving: None,
+            told: 0,
+            is_sent: false,
             control_before: control.clone(),
             control,
             records: registry.into_iter().map(|record| (record.key(), record)).collect(),
@@ -162,11 +173,10 @@ impl<'r> Draft<'r> {
 
     /// Whoever saves must find the switches as they were read, if anything is sent or a switch was thrown.
     fn control_write(&self) -> Option<ControlWrite> {
-        let is_sent = self.effects.iter().any(|effect| matches!(effect.call, Call::Submit { .. }));
         let is_changed = self.control != self.control_before;
         let freezes = is_changed.then(|| self.control.freezes.clone());
         let version = self.control_before.version;
-        (is_sent || is_changed).then_some(ControlWrite { version, freezes })
+        (self.is_sent || is_changed).then_some(ControlWrite { version, freezes })
     }
 
     fn switch(&mut self, switch: &Switch, admission: &Admission) -> Answer {
@@ -249,8 +259,11 @@ impl<'r> Draft<'r> {
     }
 
     /// Puts a flow that has changed where later requests find it.
-    fn put(&mut self, flow: Flow, admission: &Admission) {
+    fn put(&mut self, mut flow: Flow, admission: &Admission) {
         let id = flow.id;
+        if self.driving != Some(id) {
+            flow.host.wake(admission.now);
+        }
         self.ledger.touch(admission.now);
         if let Some(known_as) = &mut self.known_as {
             known_as.extend(references(&flow));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Draft, Seen};
 use crate::admit::TakePayIn;
 use crate::flow::{Flow, FlowState};
+use crate::host::Host;
 use crate::idempotency::FlowReply;
 use crate::ids::FlowId;
 use crate::ledger::Admission;
@@ -77,6 +78,7 @@ impl Draft<'_> {
             updated_at: admission.now,
             state: FlowState::PayIn(Box::new(payin)),
             parked: None,
+            host: Host::Engine,
         };
         self.tell(&flow, admission);
         self.put(flow.clone(), admission);

@@ -5,10 +5,11 @@ use crate::admit::{Cancel, CreatePayout, Resolve};
 use crate::attempt::Attempt;
 use crate::effect::Effect;
 use crate::flow::{Flow, FlowState, check_version};
+use crate::host::Host;
 use crate::ids::{FlowId, PayoutId, reference};
 use crate::ledger::{Admission, Posted, Revert, RevertOverdraft};
 use crate::payout::{
-    Advance, Booking, Cancellation, Context, Decision, Event, Payout, State, advance,
+    self, Advance, Booking, Cancellation, Context, Decision, Event, Payout, State, advance,
 };
 use crate::rejection::Rejection;
 use crate::request::{Answer, News, Reply, Report, Told};
@@ -19,7 +20,7 @@ impl Draft<'_> {
         create: &CreatePayout<'_>,
         admission: &Admission,
     ) -> Answer {
-        let CreatePayout { key, id, request_hash, terms, actor } = create;
+        let CreatePayout { key, id, request_hash, terms, actor, workflow } = create;
         if let Some(replay) = self.replay(key, *request_hash) {
             return replay;
         }
@@ -30,6 +31,12 @@ impl Draft<'_> {
             Some(until) if until > admission.now => State::Scheduled { until },
             Some(_) | None => State::Ready { not_before: admission.now },
         };
+        let begins_at = terms.scheduled_at.map_or(admission.now, |at| at.max(admission.now));
+        let host = match workflow {
+            Some(workflow) => Host::driven_by(workflow),
+            None => self.rules.hosting.of_payout(&terms.funds.merchant, &key.key, begins_at),
+        };
+        self.driving = Some(FlowId::from(*id));
         let name = id.to_string();
         let first = Attempt::new(1, reference(admission.now, &admission.seed, &name, 1));
         let payout = Payout {
@@ -51,10 +58,12 @@ impl Draft<'_> {
             updated_at: admission.now,
             state: FlowState::Payout(Box::new(payout)),
             parked: None,
+            host,
         };
         let (id, seen) = (flow.id, Seen::new(&flow));
         self.tell_as(&flow, seen.text.clone(), admission);
         self.put(flow, admission);
+        self.driving = None;
         if let Some(actor) = actor {
             self.note((actor, "payout.create"), &name, "", admission);
         }
@@ -196,8 +205,10 @@ impl Draft<'_> {
             merchant: flow.merchant.clone(),
             id: flow.id,
             created_at: flow.created_at,
+            host: flow.host.clone(),
         };
         if let (Some(effect), Some(payout)) = (step.effect, flow.state.payout()) {
+            self.is_sent |= matches!(effect, payout::Effect::Submit { .. });
             self.effects.push(Effect::new(&flow, payout, effect));
         }
         if is_told {

@@ -3,6 +3,7 @@
 use super::{Draft, Seen};
 use crate::admit::{Decide, Reserve};
 use crate::flow::{Flow, FlowState, check_version};
+use crate::host::Host;
 use crate::ids::{FlowId, ReservationId};
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
@@ -30,6 +31,7 @@ impl Draft<'_> {
             updated_at: admission.now,
             state: FlowState::Reservation(reservation),
             parked: None,
+            host: Host::Engine,
         };
         let (id, seen) = (flow.id, Seen::new(&flow));
         self.tell_as(&flow, seen.text.clone(), admission);

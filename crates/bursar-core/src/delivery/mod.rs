@@ -25,3 +25,4 @@ pub use state::{
 pub use step::{Context, Step, step};
 
 pub(crate) use state::{FIRST, RETRY, lane};
+pub(crate) use step::is_buried_by;

@@ -183,6 +183,17 @@ fn after_failure(
     }
 }
 
+/// Whether a delivery that is out comes to rest among the dead letters by this.
+pub(crate) fn is_buried_by(delivery: &Delivery, event: &Event, schedule: &Schedule) -> bool {
+    let Event::Returned { outcome, .. } = event else { return false };
+    let is_last = schedule.is_last(delivery.attempts_now());
+    match outcome {
+        Outcome::Answered { status, .. } => is_last && !(200..300).contains(status),
+        Outcome::Failed { .. } | Outcome::Unsendable { what: Unsendable::NoKey, .. } => is_last,
+        Outcome::Unsendable { what: Unsendable::Serialisation | Unsendable::Signing, .. } => true,
+    }
+}
+
 /// From the beginning of the schedule; the attempts before stay on record.
 fn replay(delivery: &Delivery, now: Timestamp) -> Step {
     let delivery = Delivery {

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::attempt::Evidence;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Event {
     /// Its time has come, or the effect it waited for has not come back.
     Due,
@@ -31,7 +32,8 @@ pub enum Event {
 }
 
 /// How a submission ended. The connector classifies; whatever it cannot prove is `Unknown`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Proven: not a byte of it reached the channel.
     NotSent {
@@ -55,7 +57,8 @@ pub enum Outcome {
 }
 
 /// What the channel said about a reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Answer {
     Paid {
         provider_reference: Option<String>,
@@ -78,7 +81,7 @@ pub enum Answer {
 }
 
 /// A person's decision about a payout that is stuck.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     pub ruling: Ruling,
     pub actor: String,

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::ReadPlan;
 use crate::delivery;
+use crate::drive::Drive;
 use crate::ids::{EndpointId, FlowId};
 use crate::registry::RecordKey;
 use crate::request::{Deliver, Mail, Wake};
@@ -68,6 +69,12 @@ impl FairClaim {
 
 impl ReadPlan {
     /// One claim for each lane serves all requests that ask for it.
+    pub(super) fn add_wake(&mut self, wake: &Wake, now: Timestamp) {
+        self.add_claim(wake, now);
+        // What is woken may be sent.
+        self.control = true;
+    }
+
     pub(super) fn add_claim(&mut self, wake: &Wake, now: Timestamp) {
         match self.due.iter_mut().find(|claim| claim.lane == wake.lane) {
             Some(claim) => {
@@ -77,6 +84,22 @@ impl ReadPlan {
             None => {
                 self.due.push(DueClaim { lane: wake.lane.clone(), now, limit: wake.limit });
             }
+        }
+    }
+
+    pub(super) fn add_drive(&mut self, drive: &Drive, now: Timestamp) {
+        match drive {
+            Drive::Look(look) => {
+                self.flows.insert(look.flow);
+                // What is looked at may be sent.
+                self.control = true;
+            }
+            Drive::Carry { lane, limit } => {
+                self.add_claim(&Wake { lane: lane.clone(), limit: *limit }, now);
+            }
+            Drive::Taken { flows } => self.flows.extend(flows.keys()),
+            // It is only noted.
+            Drive::Refused(_) => {}
         }
     }
 

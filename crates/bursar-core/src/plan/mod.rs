@@ -207,12 +207,9 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
                 plan.add_change(&registration.change, admission);
             }
             Admitted::Switch(..) => plan.control = true,
-            Admitted::Wake(wake, admission) => {
-                plan.add_claim(wake, admission.now);
-                // What is woken may be sent.
-                plan.control = true;
-            }
+            Admitted::Wake(wake, admission) => plan.add_wake(wake, admission.now),
             Admitted::Mail(mail, admission) => plan.add_mail(mail, admission.now),
+            Admitted::Drive(drive, admission) => plan.add_drive(drive, admission.now),
             Admitted::SetAside(lane, admission) => {
                 plan.add_claim(&Wake { lane: lane.clone(), limit: 1 }, admission.now);
             }

@@ -118,6 +118,8 @@ async fn tell(
         | request::Reply::Flow { .. }
         | request::Reply::Woken(_)
         | request::Reply::Delivering(_)
+        | request::Reply::Driven(_)
+        | request::Reply::Carried(_)
         | request::Reply::Replayed(_)
         | request::Reply::Registered { .. } => Err(unexpected()),
     }

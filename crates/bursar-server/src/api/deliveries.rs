@@ -127,6 +127,8 @@ pub(super) fn replayed(reply: request::Reply) -> Result<Vec<Delivery>, Problem> 
         | request::Reply::Flow { .. }
         | request::Reply::Woken(_)
         | request::Reply::Delivering(_)
+        | request::Reply::Driven(_)
+        | request::Reply::Carried(_)
         | request::Reply::Noted { .. }
         | request::Reply::Registered { .. } => Err(unexpected()),
     }

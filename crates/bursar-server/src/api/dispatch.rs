@@ -112,6 +112,8 @@ async fn throw(app: &App, switch: Switch) -> Result<Reply<Standing>, Problem> {
         | request::Reply::Flow { .. }
         | request::Reply::Woken(_)
         | request::Reply::Delivering(_)
+        | request::Reply::Driven(_)
+        | request::Reply::Carried(_)
         | request::Reply::Replayed(_)
         | request::Reply::Registered { .. } => Err(unexpected()),
     }

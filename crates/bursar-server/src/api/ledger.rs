@@ -97,6 +97,8 @@ pub(super) async fn post(
         request::Reply::Flow { .. }
         | request::Reply::Woken(_)
         | request::Reply::Delivering(_)
+        | request::Reply::Driven(_)
+        | request::Reply::Carried(_)
         | request::Reply::Replayed(_)
         | request::Reply::Noted { .. }
         | request::Reply::Registered { .. } => Err(unexpected()),

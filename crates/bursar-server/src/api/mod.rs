@@ -95,6 +95,8 @@ impl App {
             Reply::Posted(_)
             | Reply::Woken(_)
             | Reply::Delivering(_)
+            | Reply::Driven(_)
+            | Reply::Carried(_)
             | Reply::Replayed(_)
             | Reply::Noted { .. }
             | Reply::Registered { .. } => Err(unexpected()),
@@ -108,6 +110,8 @@ impl App {
             Reply::Posted(_)
             | Reply::Woken(_)
             | Reply::Delivering(_)
+            | Reply::Driven(_)
+            | Reply::Carried(_)
             | Reply::Replayed(_)
             | Reply::Noted { .. }
             | Reply::Flow { .. } => Err(unexpected()),

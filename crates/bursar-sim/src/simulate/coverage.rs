@@ -50,6 +50,7 @@ pub(crate) fn causes(requests: &[Request], audit: &Audit) -> Vec<Cause> {
                 (audit.flow_of(&name)?, event)
             }
             Body::CreatePayout { .. }
+            | Body::CreateDrivenPayout { .. }
             | Body::Post(_)
             | Body::PostByHand { .. }
             | Body::Reserve { .. }
@@ -58,6 +59,7 @@ pub(crate) fn causes(requests: &[Request], audit: &Audit) -> Vec<Cause> {
             | Body::Register(_)
             | Body::Wake(_)
             | Body::Mail(_)
+            | Body::Drive(_)
             | Body::SetAside { .. } => return None,
         };
         Some(Cause { place, flow, event })

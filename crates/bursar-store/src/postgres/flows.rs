@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bursar_core::commit::{Commit, FlowWrite};
-use bursar_core::flow::{Due, Flow};
+use bursar_core::flow::{Due, Flow, Kept};
 use bursar_core::idempotency::{FlowReply, Key, KnownKey};
 use bursar_core::ids::FlowId;
 use bursar_core::plan::{DueClaim, ReadPlan};
@@ -162,7 +162,7 @@ pub(super) async fn due(
 }
 
 pub(super) fn flow(row: &Row) -> Result<Flow, StoreError> {
-    let (state, parked) = Flow::decode(get(row, 1)?, get(row, 5)?).map_err(damaged)?;
+    let Kept { state, parked, host } = Flow::decode(get(row, 1)?, get(row, 5)?).map_err(damaged)?;
     if get::<&str>(row, 8)? != state.status() {
         return Err(damaged("a flow has another status than its state"));
     }
@@ -175,6 +175,7 @@ pub(super) fn flow(row: &Row) -> Result<Flow, StoreError> {
         updated_at: time(get(row, 7)?)?,
         state,
         parked,
+        host,
     })
 }
 

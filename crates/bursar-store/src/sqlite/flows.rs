@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bursar_core::commit::{Commit, FlowWrite};
-use bursar_core::flow::{Due, Flow};
+use bursar_core::flow::{Due, Flow, Kept};
 use bursar_core::idempotency::{FlowReply, Key, KnownKey};
 use bursar_core::ids::{EventId, FlowId};
 use bursar_core::plan::{DueClaim, FairClaim, ReadPlan};
@@ -168,7 +168,7 @@ fn known_key(row: &Row<'_>) -> Result<KnownKey, StoreError> {
 
 fn flow(row: &Row<'_>) -> Result<Flow, StoreError> {
     let (kind, text): (String, String) = (get(row, 1)?, get(row, 5)?);
-    let (state, parked) = Flow::decode(&kind, &text).map_err(damaged)?;
+    let Kept { state, parked, host } = Flow::decode(&kind, &text).map_err(damaged)?;
     if get::<String>(row, 8)? != state.status() {
         return Err(damaged("a flow has another status than its state"));
     }
@@ -181,6 +181,7 @@ fn flow(row: &Row<'_>) -> Result<Flow, StoreError> {
         updated_at: time(get(row, 7)?)?,
         state,
         parked,
+        host,
     })
 }
 

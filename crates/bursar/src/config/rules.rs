@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_connect::{Connections, ErrorMap};
+use bursar_core::host::Hosting;
 use bursar_core::money::Currency;
 use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
@@ -44,6 +45,7 @@ impl Config {
             default_bank,
             four_eyes_above: self.four_eyes_above()?,
             deliveries: self.webhooks.schedule()?,
+            hosting: Hosting::Engine,
         })
     }
 

@@ -41,6 +41,8 @@ impl Audit {
             }
             Reply::Woken(_)
             | Reply::Delivering(_)
+            | Reply::Driven(_)
+            | Reply::Carried(_)
             | Reply::Replayed(_)
             | Reply::Noted { .. }
             | Reply::Registered { .. } => {}
@@ -136,6 +138,7 @@ impl Audit {
 fn key(body: &Body) -> Option<&Key> {
     match body {
         Body::CreatePayout { key, .. }
+        | Body::CreateDrivenPayout { key, .. }
         | Body::CancelPayout { key, .. }
         | Body::ResolvePayout { key, .. }
         | Body::Reserve { key, .. }
@@ -150,6 +153,7 @@ fn key(body: &Body) -> Option<&Key> {
         | Body::Register(_)
         | Body::Wake(_)
         | Body::Mail(_)
+        | Body::Drive(_)
         | Body::SetAside { .. } => None,
     }
 }

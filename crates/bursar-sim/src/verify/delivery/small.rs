@@ -2,6 +2,7 @@
 
 use bursar_core::delivery::{Context, Deadlettered, Delivery, Schedule, State, Terms};
 use bursar_core::flow::{Flow, FlowState};
+use bursar_core::host::Host;
 use bursar_core::ids::{DeliveryId, EndpointId, EventId, FlowId, Seed};
 use bursar_core::registry::{
     self, CONCURRENCY, Endpoint, Health, PAYLOAD_VERSION, Settings, Status,
@@ -207,6 +208,7 @@ fn flow(delivery: &Delivery) -> Flow {
         updated_at: NOW,
         state: FlowState::Delivery(Box::new(delivery.clone())),
         parked: None,
+        host: Host::Engine,
     }
 }
 

@@ -122,6 +122,8 @@ fn posted(answer: Answer) -> Result<Result<Posted, Rejection>, Failure> {
             reply @ (Reply::Flow { .. }
             | Reply::Woken(_)
             | Reply::Delivering(_)
+            | Reply::Driven(_)
+            | Reply::Carried(_)
             | Reply::Replayed(_)
             | Reply::Noted { .. }
             | Reply::Registered { .. }),
