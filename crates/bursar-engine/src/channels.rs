@@ -2,9 +2,11 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bursar_core::effect::{Call, Effect};
 use bursar_core::payout::{self, Event, Outcome};
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 /// Does what an effect says, once, and says what became of it.
@@ -17,6 +19,25 @@ use tokio::time::Instant;
 pub trait Channels: Send + Sync + 'static {
     fn run(&self, effect: Effect, deadline: Instant)
     -> Pin<Box<dyn Future<Output = Event> + Send>>;
+}
+
+/// Runs an effect to its end. A channel that panics, or says nothing while the lease lasts, has said nothing.
+pub async fn run_in_time(
+    channels: Arc<dyn Channels>,
+    effect: Effect,
+    deadline: Instant,
+    runtime: &Handle,
+) -> Event {
+    let running = effect.clone();
+    let mut running = runtime.spawn(async move { channels.run(running, deadline).await });
+    match tokio::time::timeout_at(deadline, &mut running).await {
+        Ok(Ok(event)) => event,
+        Ok(Err(_)) => lost(&effect, "the connector failed"),
+        Err(_) => {
+            running.abort();
+            lost(&effect, "no answer while the lease lasted")
+        }
+    }
 }
 
 /// Nobody knows what became of it.

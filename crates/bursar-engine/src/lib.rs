@@ -12,9 +12,9 @@ mod handle;
 mod host;
 mod stats;
 
-pub use channels::{Channels, lost};
+pub use channels::{Channels, lost, run_in_time};
 pub use clock::{Clock, SystemClock, TestClock, steadied};
-pub use courier::{Courier, not_sent};
+pub use courier::{Courier, not_sent, send_in_time};
 pub use engine::{
     CameBack, Cause, Engine, Failed, Input, Limits, Output, Returned, Ticket, Unanswered,
 };

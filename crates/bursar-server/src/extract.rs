@@ -113,6 +113,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 pub(crate) struct IdempotencyKey(String);
 
 impl IdempotencyKey {
+    /// Whoever asks for a merchant's payout, and wherever: the same key is the same payout.
+    pub(crate) fn of_merchant(self, merchant: &str) -> Key {
+        Key { scope: format!("merchant:{merchant}"), key: self.0 }
+    }
+
     /// All keys of one merchant share their names; so do all keys of the house.
     pub(crate) fn of(self, caller: &Caller) -> Key {
         let scope = match &caller.merchant {

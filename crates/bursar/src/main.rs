@@ -7,6 +7,8 @@ mod failure;
 mod node;
 mod report;
 mod signals;
+#[cfg(feature = "temporal")]
+mod temporal;
 mod terminal;
 mod vault;
 

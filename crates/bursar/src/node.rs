@@ -26,6 +26,8 @@ use tokio::time::Instant;
 
 use crate::commands::ledger::books::fresh_seed;
 use crate::failure::Failure;
+#[cfg(feature = "temporal")]
+use crate::temporal::{NodeOffice, Reader};
 use crate::vault;
 
 /// An engine that runs.
@@ -33,6 +35,9 @@ pub(crate) struct Node {
     handle: Handle,
     clock: Arc<dyn Clock>,
     thread: JoinHandle<()>,
+    /// Everybody whom effects go to, for another host that runs them.
+    #[cfg_attr(not(feature = "temporal"), expect(dead_code, reason = "only that host asks"))]
+    outside: (Arc<dyn Channels>, Arc<dyn Courier>),
     /// What secrets are sealed with here.
     pub(crate) vault: Option<Arc<Vault>>,
     /// Ends when the engine has.
@@ -115,20 +120,37 @@ impl Node {
                 Ok(opened) => opened,
                 Err(failure) => return drop(started.send(Err(failure))),
             };
-            let courier = Arc::new(Carrier(Post::new(sender, vault.clone())));
-            let (host, handle) = Host::new(store, rules, channels, engine_clock, (limits(), seed));
+            let courier: Arc<dyn Courier> = Arc::new(Carrier(Post::new(sender, vault.clone())));
+            let for_engine = Arc::clone(&channels);
+            let (host, handle) =
+                Host::new(store, rules, for_engine, engine_clock, (limits(), seed));
+            let outside = (channels, Arc::clone(&courier));
             // Whoever waited may have gone; then nobody asks either.
-            drop(started.send(Ok((handle, vault))));
+            drop(started.send(Ok((handle, vault, outside))));
             let host = host.with_courier(courier).with_effects_on(effects);
             drop(runtime.block_on(host.run()));
         })?;
         let gone = |_| Failure::new("the engine ended before it began. Nothing was started");
-        let (handle, vault) = is_started.await.map_err(gone)??;
-        Ok(Self { handle, clock, thread, vault, ended })
+        let (handle, vault, outside) = is_started.await.map_err(gone)??;
+        Ok(Self { handle, clock, thread, outside, vault, ended })
     }
 
     pub(crate) fn submit(&self) -> Arc<dyn Submit> {
         Arc::new(Engine { handle: self.handle.clone(), clock: Arc::clone(&self.clock) })
+    }
+
+    /// For the Temporal host, which runs effects itself.
+    #[cfg(feature = "temporal")]
+    pub(crate) fn office(&self, location: Location, rules: Arc<Rules>) -> NodeOffice {
+        NodeOffice {
+            handle: self.handle.clone(),
+            clock: Arc::clone(&self.clock),
+            channels: Arc::clone(&self.outside.0),
+            courier: Arc::clone(&self.outside.1),
+            rules,
+            runtime: tokio::runtime::Handle::current(),
+            reader: Reader::new(location),
+        }
     }
 
     /// Takes nothing new, and comes to rest once everything in flight is back and saved.

@@ -22,9 +22,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::channels::{Channels, lost};
+use crate::channels::{Channels, run_in_time};
 use crate::clock::Clock;
-use crate::courier::{Courier, Nobody, not_sent};
+use crate::courier::{Courier, Nobody, send_in_time};
 use crate::engine::{
     CameBack, Cause, Engine, Failed, Input, Limits, Output, Returned, Ticket, Unanswered,
 };
@@ -264,46 +264,28 @@ impl<S: Store> Host<S> {
         }
     }
 
-    /// Runs an effect beside everything else. A channel that panics, or says nothing while the lease lasts, has said
-    /// nothing.
+    /// Runs an effect beside everything else.
     fn start(&mut self, effect: Effect, deadline: Instant) {
-        let (channels, running) = (Arc::clone(&self.channels), effect.clone());
-        let running = async move { channels.run(running, deadline).await };
-        let mut running = match &self.effects_on {
-            Some(runtime) => runtime.spawn(running),
-            None => tokio::spawn(running),
-        };
+        let (channels, runtime) = (Arc::clone(&self.channels), self.runtime());
         self.effects.spawn(async move {
-            let event = match tokio::time::timeout_at(deadline, &mut running).await {
-                Ok(Ok(event)) => event,
-                Ok(Err(_)) => lost(&effect, "the connector failed"),
-                Err(_) => {
-                    running.abort();
-                    lost(&effect, "no answer while the lease lasted")
-                }
-            };
+            let event = run_in_time(channels, effect.clone(), deadline, &runtime).await;
             Happened::Returned(Returned { effect, event })
         });
     }
 
     /// The same for what merchants are told.
     fn send(&mut self, parcel: Parcel, deadline: Instant) {
-        let courier = Arc::clone(&self.courier);
+        let (courier, runtime) = (Arc::clone(&self.courier), self.runtime());
         let (flow, endpoint) = (parcel.flow, parcel.endpoint);
-        let failed = not_sent(&parcel, "lost", "the sender failed, or said nothing in time");
-        let sending = async move { courier.send(parcel, deadline).await };
-        let mut sending = match &self.effects_on {
-            Some(runtime) => runtime.spawn(sending),
-            None => tokio::spawn(sending),
-        };
         self.effects.spawn(async move {
-            let sent = tokio::time::timeout_at(deadline, &mut sending).await;
-            if sent.is_err() {
-                sending.abort();
-            }
-            let event = sent.ok().and_then(Result::ok).unwrap_or(failed);
+            let event = send_in_time(courier, parcel, deadline, &runtime).await;
             Happened::CameBack(CameBack { flow, endpoint, event })
         });
+    }
+
+    /// Where effects run.
+    fn runtime(&self) -> runtime::Handle {
+        self.effects_on.clone().unwrap_or_else(runtime::Handle::current)
     }
 
     fn answer(&mut self, ticket: Ticket, answer: Result<Answer, Unanswered>) {

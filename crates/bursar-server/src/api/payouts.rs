@@ -161,7 +161,7 @@ pub(super) async fn create(
         remarks: Remarks { metadata: request.metadata, trace_id: request.trace_id },
     };
     let actor = caller.merchant.is_none().then(|| caller.actor.clone());
-    let body = Body::CreatePayout { key: key.of(&caller), payout, actor };
+    let body = Body::CreatePayout { key: key.of_merchant(&payout.merchant), payout, actor };
     let (reply, is_replay) = app.ask_flow(body).await?;
     Ok(answered(StatusCode::CREATED, Reply(self::payout(reply)?), is_replay))
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod demo;
+mod host;
 mod keys;
 pub(crate) mod ledger;
 mod numscript;
@@ -12,6 +13,7 @@ mod simulate;
 mod simulate_channel;
 mod verify;
 mod webhook_verify;
+mod worker;
 
 use std::path::PathBuf;
 
@@ -44,6 +46,7 @@ enum Command {
     #[command(subcommand)]
     Numscript(numscript::Command),
     Serve(serve::Arguments),
+    Worker(worker::Arguments),
     Simulate(simulate::Arguments),
     SimulateChannel(simulate_channel::Arguments),
     Verify(verify::Arguments),
@@ -83,6 +86,7 @@ impl Arguments {
             Command::Ledger(command) => command.run(config),
             Command::Numscript(command) => command.run(),
             Command::Serve(arguments) => arguments.run(config),
+            Command::Worker(arguments) => arguments.run(config),
             Command::Simulate(arguments) => arguments.run(),
             Command::SimulateChannel(arguments) => arguments.run(),
             Command::Verify(arguments) => arguments.run(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bursar_connect::webhook::Sender;
+use bursar_core::host::Hosting;
 use bursar_server::{Settings, WebhookSettings, key_digest};
 use clap::Args;
 use tokio::net::TcpListener;
@@ -13,6 +14,7 @@ use tokio::runtime::Builder;
 use tokio::sync::watch;
 
 use super::check::load_rulebook;
+use super::host::{ClusterArguments, EngineName, check_place, relay};
 use super::ledger::Place;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -28,6 +30,11 @@ use crate::terminal;
 pub(crate) struct Arguments {
     #[command(flatten)]
     place: Place,
+    /// Who drives payouts and webhooks
+    #[arg(long, value_enum, default_value_t)]
+    engine: EngineName,
+    #[command(flatten)]
+    cluster: ClusterArguments,
     /// Where to listen; port 0 picks a free one and prints it
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
@@ -57,10 +64,14 @@ impl Arguments {
             // Whoever moves the clock by hand wants to know where things will be.
             rules.deliveries.jitter_percent = 0;
         }
+        let location = self.place.location()?;
+        if self.engine == EngineName::Temporal {
+            check_place(&location, self.test_clock)?;
+            rules.hosting = Hosting::Temporal(config.temporal.naming());
+        }
         let rules = Arc::new(rules);
         let outside = (config.connections(&rules)?, config.webhooks.sender()?);
         let mut settings = settings(config, Arc::clone(&outside.1), self.test_clock)?;
-        let location = self.place.location()?;
         let listen = self.listen;
         let cannot = |error| {
             Failure::new(format!("cannot listen on {listen}: {error}. Choose another address"))
@@ -74,6 +85,9 @@ impl Arguments {
             tracing::warn!(
                 "BURSAR_ADMIN_KEY is not set: only keys that were issued before open the API"
             );
+        }
+        if self.engine == EngineName::Temporal {
+            relay(&self.cluster, &node, &location, &rules)?;
         }
         terminal::say(&format!("listening on http://{address}"))?;
         let (closing, mut is_closing) = watch::channel(false);

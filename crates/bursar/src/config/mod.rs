@@ -7,6 +7,7 @@ mod webhooks;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use bursar_core::host::Naming;
 use bursar_core::money::Currency;
 use bursar_core::pricing::Tariff;
 use serde::Deserialize;
@@ -31,6 +32,7 @@ pub(crate) struct Config {
     pub(crate) review: ReviewConfig,
     pub(crate) alerts: AlertsConfig,
     pub(crate) webhooks: WebhooksConfig,
+    pub(crate) temporal: TemporalConfig,
     #[serde(default)]
     pub(crate) channels: BTreeMap<String, ChannelConfig>,
     #[serde(default)]
@@ -55,6 +57,19 @@ pub(crate) struct ReviewConfig {
 pub(crate) struct AlertsConfig {
     pub(crate) stuck_age_s: u32,
     pub(crate) unknown_percent: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TemporalConfig {
+    /// No two merchants use the same idempotency key: workflows are called by it alone.
+    keys_are_unique: bool,
+}
+
+impl TemporalConfig {
+    pub(crate) fn naming(&self) -> Naming {
+        if self.keys_are_unique { Naming::ByKey } else { Naming::ByMerchant }
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,0 +1,238 @@
+//! The relay: tells the cluster what was saved for it. It starts the workflows of new flows, wakes those whose flows were
+//! changed by others, and starts those again that should have moved long ago. Told twice is told once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bursar_core::drive::{Carried, Drive};
+use bursar_core::flow::FlowState;
+use bursar_core::host::{ErrandKind, LANES};
+use bursar_core::ids::FlowId;
+use bursar_core::request::{Body, Reply};
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
+use temporalio_client::tonic::Code;
+use temporalio_client::{
+    Client, WorkflowDescribeOptions, WorkflowSignalOptions, WorkflowStartOptions,
+};
+use temporalio_common::MemoValues;
+use tokio::sync::Notify;
+
+use crate::cluster::Cluster;
+use crate::deliveries::Delivery;
+use crate::disbursements::Disbursement;
+use crate::driver::{Kind, Run, Signalled, Signals};
+use crate::port::Office;
+use crate::{PAYOUT_QUEUE, WEBHOOK_QUEUE};
+
+pub struct Relay {
+    office: Arc<dyn Office>,
+    client: Client,
+    hurry: Notify,
+}
+
+impl fmt::Debug for Relay {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Relay").finish_non_exhaustive()
+    }
+}
+
+/// What a lane gives at once, and how many of these are told at once: a cluster that is flooded with starts does nothing
+/// else.
+const AT_ONCE: u32 = 200;
+const CALLS_AT_ONCE: usize = 8;
+/// How long nobody looks when there was nothing.
+const REST: Duration = Duration::from_millis(250);
+/// The same when the cluster does not answer; twice as long every time.
+const TROUBLE_MAX: Duration = Duration::from_secs(10);
+/// What names the flow in the memo of its workflow.
+const MEMO: &str = "Flow";
+
+/// What became of an errand.
+enum Told {
+    Taken {
+        renamed: Option<String>,
+    },
+    /// It stays where it is, and is tried again later.
+    Not(String),
+    /// The cluster does not answer: nobody else need try now.
+    Nobody(String),
+}
+
+impl Relay {
+    pub fn new(office: Arc<dyn Office>, cluster: &Cluster) -> Arc<Self> {
+        Arc::new(Self { office, client: cluster.client.clone(), hurry: Notify::new() })
+    }
+
+    /// There may be something to tell.
+    pub(crate) fn hurry(&self) {
+        self.hurry.notify_one();
+    }
+
+    /// Runs until it is dropped. Whatever it leaves undone, the next one finds.
+    pub async fn run(&self) {
+        let mut trouble = REST;
+        loop {
+            match self.pass().await {
+                Ok(0) => {
+                    trouble = REST;
+                    drop(tokio::time::timeout(REST, self.hurry.notified()).await);
+                }
+                Ok(_) => trouble = REST,
+                Err(reason) => {
+                    tracing::warn!(%reason, "the cluster was not told: it is told later");
+                    tokio::time::sleep(trouble).await;
+                    trouble = trouble.saturating_mul(2).min(TROUBLE_MAX);
+                }
+            }
+        }
+    }
+
+    /// Everything that waits now, and how much that was.
+    async fn pass(&self) -> Result<usize, String> {
+        let mut count: usize = 0;
+        for lane in LANES {
+            let carry = Drive::Carry { lane: lane.to_owned(), limit: AT_ONCE };
+            let carried = match self.office.ask(Body::Drive(carry)).await? {
+                Ok(Reply::Carried(carried)) => carried,
+                Ok(_) => return Err("the books gave something else than errands".to_owned()),
+                Err(rejection) => return Err(rejection.to_string()),
+            };
+            count = count.saturating_add(carried.len());
+            self.tell_all(carried).await?;
+        }
+        Ok(count)
+    }
+
+    async fn tell_all(&self, carried: Vec<Carried>) -> Result<(), String> {
+        let telling = carried.into_iter().map(|errand| async move {
+            let told = self.tell(&errand).await;
+            (errand, told)
+        });
+        let mut telling = stream::iter(telling).buffer_unordered(CALLS_AT_ONCE);
+        let (mut taken, mut trouble) = (BTreeMap::<FlowId, Option<String>>::new(), None);
+        while let Some((errand, told)) = telling.next().await {
+            match told {
+                Told::Taken { renamed } => {
+                    taken.insert(errand.flow.id, renamed);
+                }
+                Told::Not(reason) => {
+                    let (flow, workflow) = (errand.flow.name(), &errand.workflow);
+                    tracing::error!(%flow, %workflow, %reason, "the cluster refuses a workflow: somebody must look");
+                }
+                Told::Nobody(reason) => trouble = Some(reason),
+            }
+        }
+        if !taken.is_empty() {
+            let answer = self.office.ask(Body::Drive(Drive::Taken { flows: taken })).await?;
+            answer.map_err(|rejection| rejection.to_string())?;
+        }
+        trouble.map_or(Ok(()), Err)
+    }
+
+    async fn tell(&self, errand: &Carried) -> Told {
+        match &errand.flow.state {
+            FlowState::Payout(_) => {
+                let input = json!({ "DisbursementID": errand.flow.name() });
+                self.tell_workflow::<Disbursement>(errand, input, PAYOUT_QUEUE).await
+            }
+            FlowState::Delivery(delivery) => {
+                let input = json!({
+                    "DeliveryID": errand.flow.name(),
+                    "EventID": delivery.terms.event.to_string(),
+                    "EndpointID": delivery.terms.endpoint.to_string(),
+                });
+                self.tell_workflow::<Delivery>(errand, input, WEBHOOK_QUEUE).await
+            }
+            // Nobody outside drives these.
+            FlowState::Reservation(_) | FlowState::PayIn(_) => Told::Taken { renamed: None },
+        }
+    }
+
+    async fn tell_workflow<K: Kind>(&self, errand: &Carried, input: Value, queue: &str) -> Told {
+        let id = errand.workflow.as_str();
+        match errand.kind {
+            ErrandKind::StartPayout | ErrandKind::StartDelivery => {
+                match self.start::<K>(errand, id, input.clone(), queue).await {
+                    Err(WorkflowStartError::AlreadyStarted { .. })
+                        if !self.is_ours(errand).await =>
+                    {
+                        // Two payouts may want the same name: the books tell them apart, so must the cluster.
+                        let other = format!("{id}-{}", errand.flow.name());
+                        let started = self.start::<K>(errand, &other, input, queue).await;
+                        told_of_start(started, Some(other))
+                    }
+                    started => told_of_start(started, None),
+                }
+            }
+            ErrandKind::Wake if errand.flow.is_live() => {
+                let (run, signals) = (Run::<K>::new(), Signals::<K>::new());
+                let options = options(errand, id, queue);
+                let signal = Signalled::wake();
+                let client = &self.client;
+                let woken =
+                    client.signal_with_start_workflow(run, input, signals, signal, options).await;
+                told_of_start(woken.map(drop), None)
+            }
+            ErrandKind::Wake => {
+                let workflow = self.client.get_workflow_handle::<Run<K>>(id);
+                let options = WorkflowSignalOptions::default();
+                match workflow.signal(Signals::<K>::new(), Signalled::wake(), options).await {
+                    // It is over, and so is its workflow.
+                    Ok(()) | Err(WorkflowInteractionError::NotFound(_)) => {
+                        Told::Taken { renamed: None }
+                    }
+                    Err(WorkflowInteractionError::Rpc(status)) => not_told(&status),
+                    Err(error) => Told::Not(error.to_string()),
+                }
+            }
+        }
+    }
+
+    async fn start<K: Kind>(
+        &self,
+        errand: &Carried,
+        id: &str,
+        input: Value,
+        queue: &str,
+    ) -> Result<(), WorkflowStartError> {
+        let options = options(errand, id, queue);
+        self.client.start_workflow(Run::<K>::new(), input, options).await.map(drop)
+    }
+
+    /// Whether the workflow that has this name drives this very flow.
+    async fn is_ours(&self, errand: &Carried) -> bool {
+        let workflow = self.client.get_workflow_handle::<Run<Disbursement>>(&*errand.workflow);
+        let described = workflow.describe(WorkflowDescribeOptions::default()).await;
+        let Ok(described) = described else { return false };
+        let info = described.raw().workflow_execution_info.as_ref();
+        let memo = info.and_then(|info| info.memo.as_ref()?.fields.get(MEMO));
+        let flow = memo.and_then(|payload| serde_json::from_slice::<String>(&payload.data).ok());
+        flow == Some(errand.flow.name())
+    }
+}
+
+fn options(errand: &Carried, id: &str, queue: &str) -> WorkflowStartOptions {
+    let mut memo = MemoValues::new();
+    memo.insert(MEMO, errand.flow.name());
+    WorkflowStartOptions::new(queue, id).memo(memo).build()
+}
+
+fn told_of_start(started: Result<(), WorkflowStartError>, renamed: Option<String>) -> Told {
+    match started {
+        // Already started is started.
+        Ok(()) | Err(WorkflowStartError::AlreadyStarted { .. }) => Told::Taken { renamed },
+        Err(WorkflowStartError::Rpc(status)) => not_told(&status),
+        Err(error) => Told::Not(error.to_string()),
+    }
+}
+
+fn not_told(status: &temporalio_client::tonic::Status) -> Told {
+    let reason = status.message().to_owned();
+    let passing =
+        [Code::Unavailable, Code::DeadlineExceeded, Code::ResourceExhausted, Code::Cancelled];
+    if passing.contains(&status.code()) { Told::Nobody(reason) } else { Told::Not(reason) }
+}

@@ -1,0 +1,45 @@
+//! The Temporal host, put together: the office that workers ask, and how a process joins a cluster.
+
+mod office;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bursar_temporal::{Cluster, ClusterOptions, NotConnected, Office, Relay};
+
+use crate::failure::Failure;
+
+pub(crate) use office::{NodeOffice, Reader};
+
+/// How often a cluster that is not there is asked for.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Waits for the cluster to come up; only a mistake in the configuration ends the wait.
+pub(crate) async fn join(options: &ClusterOptions) -> Result<Cluster, Failure> {
+    let mut was_said = false;
+    loop {
+        match Cluster::connect(options).await {
+            Ok(cluster) => {
+                tracing::info!(address = %options.address, namespace = %options.namespace, "joined the cluster");
+                return Ok(cluster);
+            }
+            Err(error @ NotConnected::BadAddress(_)) => {
+                return Err(Failure::new(error.to_string()));
+            }
+            Err(error @ (NotConnected::Unreachable(_) | NotConnected::NoNamespace(_))) => {
+                if !was_said {
+                    tracing::warn!(address = %options.address, %error, "waiting for the cluster");
+                }
+                was_said = true;
+                tokio::time::sleep(AGAIN).await;
+            }
+        }
+    }
+}
+
+/// Tells the cluster what is saved for it, once it is up.
+pub(crate) async fn relay(office: Arc<dyn Office>, options: ClusterOptions) -> Result<(), Failure> {
+    let cluster = join(&options).await?;
+    Relay::new(office, &cluster).run().await;
+    Ok(())
+}
