@@ -181,6 +181,39 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 const EXCERPT_MAX: usize = 200;
 
+/// The beginning of what a provider says, fit to be kept: providers repeat numbers of accounts in what they say, and
+/// nobody who reads reasons needs them.
 pub(crate) fn excerpt(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control()).take(EXCERPT_MAX).collect()
+    let text = text.chars().filter(|character| !character.is_control()).take(EXCERPT_MAX);
+    let mut kept = String::new();
+    let mut digits = String::new();
+    for character in text.chain(['\0']) {
+        if character.is_ascii_digit() {
+            digits.push(character);
+            continue;
+        }
+        kept.push_str(if digits.len() >= NUMBER_MIN { "******" } else { &digits });
+        digits.clear();
+        kept.extend(Some(character).filter(|character| *character != '\0'));
+    }
+    kept
+}
+
+/// Digits in a row that may be the number of an account.
+const NUMBER_MIN: usize = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::excerpt;
+
+    #[test]
+    fn what_may_be_the_number_of_an_account_is_not_kept() {
+        assert_eq!(
+            excerpt("AccountClosed: 923001234567 is closed"),
+            "AccountClosed: ****** is closed"
+        );
+        assert_eq!(excerpt("error 50012, retry in 30 s"), "error 50012, retry in 30 s");
+        assert_eq!(excerpt("PK36SCBL0000001123456702"), "PK36SCBL******");
+        assert_eq!(excerpt("12345\u{7}"), "12345");
+    }
 }

@@ -29,6 +29,9 @@ pub(crate) const NOTIFY: &str = "NotifyMerchant";
 pub(crate) const SEARCH_ATTRIBUTE: &str = "BursarStatus";
 const STATUS: SearchAttributeKey<String> = SearchAttributeKey::keyword(SEARCH_ATTRIBUTE);
 
+/// A worker that says nothing for so long has lost what it was doing.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
 /// An activity by its name.
 struct Named(String);
 
@@ -63,25 +66,22 @@ pub(crate) async fn drive<K: Kind>(
     ctx: WorkflowContext<Driver<K>>,
 ) -> Result<Value, WorkflowTermination> {
     let input = ctx.state(|driver| driver.input().clone());
-    let mut step = open::<K>(&ctx, &input).await?;
-    let (mut wishes, mut cancel, mut shown) = (0_u64, Cancel::NotAsked, String::new());
+    let mut desk = Desk { ctx: &ctx, wishes: 0, shown: String::new() };
+    let mut step = desk.open(&input).await?;
+    let mut cancel = Cancel::NotAsked;
     loop {
-        show(&ctx, &step, &mut shown);
+        desk.show(&step);
         if step.tells {
             // The relay finds it by itself; this only saves time.
             drop(turn(&ctx, NOTIFY, about(&step)).await);
         }
         let Some(next) = step.next.clone() else { return Ok(K::result(&input, step.result)) };
-        wishes = wishes.saturating_add(1);
         if let Some(wish) = ctx.state_mut(Driver::next_signal) {
-            // They decide about what is, not about what was before the signal came.
-            step = insist(&ctx, LOOK, about(&step)).await?;
-            let order = Order { input: wish, number: wishes, ..about(&step) };
-            step = insist(&ctx, RESOLVE, order).await?;
+            step = desk.resolve(&step, wish).await?;
             continue;
         }
         if cancel == Cancel::Asked {
-            step = insist(&ctx, CANCEL, Order { number: wishes, ..about(&step) }).await?;
+            step = desk.wish(CANCEL, &step, Value::Null).await?;
             cancel = if step.refused.is_some() { Cancel::Refused } else { Cancel::AskedInVain };
             continue;
         }
@@ -91,13 +91,13 @@ pub(crate) async fn drive<K: Kind>(
         match wait(&ctx, next.pause, cancel == Cancel::NotAsked).await {
             Waited::Time => {
                 ctx.state_mut(Driver::take_wake);
-                step = work(&ctx, &next, &step).await?;
+                step = desk.work(&next, &step).await?;
                 if cancel == Cancel::AskedInVain {
                     cancel = Cancel::Asked;
                 }
             }
             Waited::News if ctx.state_mut(Driver::take_wake) => {
-                step = insist(&ctx, LOOK, about(&step)).await?;
+                step = turn(&ctx, LOOK, about(&step)).await?;
             }
             Waited::News => {}
             Waited::Cancel => cancel = Cancel::Asked,
@@ -105,52 +105,91 @@ pub(crate) async fn drive<K: Kind>(
     }
 }
 
-/// Until there is a flow. What is refused here ends the workflow: nothing was done.
-async fn open<K: Kind>(
-    ctx: &WorkflowContext<Driver<K>>,
-    input: &Value,
-) -> Result<Step, WorkflowTermination> {
-    let (mut next, order) = K::opening(input);
-    loop {
-        let step = if next.timeout.is_some() {
-            let waiting = Step { next: Some(next.clone()), ..Step::unknown(&order) };
-            return work(ctx, &next, &waiting).await;
-        } else {
-            turn(ctx, &next.activity, order.clone()).await?
-        };
-        match &step.next {
-            Some(following) if step.flow.is_empty() => next = following.clone(),
-            Some(_) | None => return Ok(step),
+/// Where everything is done for one workflow.
+struct Desk<'c, K> {
+    ctx: &'c WorkflowContext<Driver<K>>,
+    /// How many people have wanted something.
+    wishes: u64,
+    /// The status that lists show.
+    shown: String,
+}
+
+impl<K: Kind> Desk<'_, K> {
+    /// Until there is a flow. What is refused here ends the workflow: nothing was done.
+    async fn open(&mut self, input: &Value) -> Result<Step, WorkflowTermination> {
+        let (mut next, order) = K::opening(input);
+        loop {
+            if next.timeout.is_some() {
+                return self.work(&next, &Step::unknown(&order)).await;
+            }
+            let step = turn(self.ctx, &next.activity, order.clone()).await?;
+            match &step.next {
+                Some(following) if step.flow.is_empty() => next = following.clone(),
+                Some(_) | None => return Ok(step),
+            }
         }
     }
-}
 
-/// What comes next. A job is done once: if nobody knows what became of it, a look at the flow says what to do.
-async fn work<K: Kind>(
-    ctx: &WorkflowContext<Driver<K>>,
-    next: &Next,
-    step: &Step,
-) -> Result<Step, WorkflowTermination> {
-    let order = Order { news: step.news.clone(), ..about(step) };
-    let Some(timeout) = next.timeout else { return insist(ctx, &next.activity, order).await };
-    let once = RetryPolicy::builder().maximum_attempts(1).build();
-    let options = ActivityOptions::with_start_to_close_timeout(Duration::from_millis(timeout))
-        .cancellation_token(WorkflowCancellationToken::new())
-        .retry_policy(once)
-        .build();
-    match ctx.execute_activity(Named(next.activity.clone()), order, options).await {
-        Ok(step) => Ok(step),
-        Err(_) => insist(ctx, LOOK, about(step)).await,
+    /// What comes next. A job is done once: if nobody knows what became of it, a look at the flow says what to do.
+    /// Whoever signals meanwhile is heard at once.
+    async fn work(&mut self, next: &Next, step: &Step) -> Result<Step, WorkflowTermination> {
+        let ctx = self.ctx;
+        let order = Order { news: step.news.clone(), ..about(step) };
+        let Some(timeout) = next.timeout else {
+            return Ok(turn(ctx, &next.activity, order).await?);
+        };
+        let once = RetryPolicy::builder().maximum_attempts(1).build();
+        let options = ActivityOptions::with_start_to_close_timeout(Duration::from_millis(timeout))
+            .cancellation_token(WorkflowCancellationToken::new())
+            .heartbeat_timeout(HEARTBEAT)
+            .retry_policy(once)
+            .build();
+        let mut job = pin!(ctx.execute_activity(Named(next.activity.clone()), order, options));
+        loop {
+            let mut signal = pin!(ctx.wait_condition_with_options(Driver::has_signal, apart()));
+            let done = select! {
+                done = job => Some(done),
+                _ = signal => None,
+            };
+            match done {
+                Some(Ok(step)) => return Ok(step),
+                Some(Err(_)) => return Ok(turn(ctx, LOOK, about(step)).await?),
+                None => {
+                    if let Some(wish) = ctx.state_mut(Driver::next_signal) {
+                        let step = self.resolve(step, wish).await?;
+                        self.show(&step);
+                    }
+                }
+            }
+        }
     }
-}
 
-/// A turn that must be made, however long it takes: there is nowhere to go without it.
-async fn insist<K: Kind>(
-    ctx: &WorkflowContext<Driver<K>>,
-    name: &str,
-    order: Order,
-) -> Result<Step, WorkflowTermination> {
-    Ok(turn(ctx, name, order).await?)
+    /// Somebody has signalled a decision: about what is, not about what was before the signal came.
+    async fn resolve(&mut self, step: &Step, wish: Value) -> Result<Step, WorkflowTermination> {
+        let seen = turn(self.ctx, LOOK, about(step)).await?;
+        self.wish(RESOLVE, &seen, wish).await
+    }
+
+    async fn wish(
+        &mut self,
+        name: &str,
+        step: &Step,
+        wish: Value,
+    ) -> Result<Step, WorkflowTermination> {
+        self.wishes = self.wishes.saturating_add(1);
+        let order = Order { input: wish, number: self.wishes, ..about(step) };
+        Ok(turn(self.ctx, name, order).await?)
+    }
+
+    /// What queries and lists show.
+    fn show(&mut self, step: &Step) {
+        self.ctx.state_mut(|driver| driver.show(step.status.clone(), step.refused.clone()));
+        let status = step.status.get("Status").and_then(Value::as_str).unwrap_or_default();
+        if step.is_searchable && self.shown != status {
+            status.clone_into(&mut self.shown);
+            self.ctx.upsert_search_attributes([STATUS.value_set(status.to_owned())]);
+        }
+    }
 }
 
 /// A turn, made where the workflow runs: it touches nothing but the books.
@@ -196,12 +235,11 @@ async fn wait<K: Kind>(
     if pause == 0 {
         return Waited::Time;
     }
-    let apart = || WorkflowCancellationToken::new();
+    let nobody = WorkflowCancellationToken::new();
     let options = TimerOptions::builder(Duration::from_millis(pause));
-    let mut timer = pin!(ctx.timer(options.cancellation_token(apart()).build()));
-    let options = WaitConditionOptions::builder().cancellation_token(apart()).build();
-    let mut news = pin!(ctx.wait_condition_with_options(Driver::has_news, options));
-    let token = if may_be_cancelled { ctx.cancellation_token() } else { apart() };
+    let mut timer = pin!(ctx.timer(options.cancellation_token(nobody.clone()).build()));
+    let mut news = pin!(ctx.wait_condition_with_options(Driver::has_news, apart()));
+    let token = if may_be_cancelled { ctx.cancellation_token() } else { nobody };
     let mut cancelled = pin!(token.cancelled().fuse());
     let waited = select! {
         _ = news => Waited::News,
@@ -212,14 +250,9 @@ async fn wait<K: Kind>(
     waited
 }
 
-/// What queries and lists show.
-fn show<K: Kind>(ctx: &WorkflowContext<Driver<K>>, step: &Step, shown: &mut String) {
-    ctx.state_mut(|driver| driver.show(step.status.clone(), step.refused.clone()));
-    let status = step.status.get("Status").and_then(Value::as_str).unwrap_or_default();
-    if step.is_searchable && shown != status {
-        status.clone_into(shown);
-        ctx.upsert_search_attributes([STATUS.value_set(status.to_owned())]);
-    }
+/// Waiting for people ends with what they say, not with the workflow being cancelled.
+fn apart() -> WaitConditionOptions {
+    WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build()
 }
 
 fn about(step: &Step) -> Order {

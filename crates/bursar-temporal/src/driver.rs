@@ -265,7 +265,11 @@ impl<K> Driver<K> {
 
     /// Somebody has signalled something that was not looked at yet.
     pub(crate) fn has_news(&self) -> bool {
-        self.is_woken || !self.signals.is_empty()
+        self.is_woken || self.has_signal()
+    }
+
+    pub(crate) fn has_signal(&self) -> bool {
+        !self.signals.is_empty()
     }
 
     pub(crate) fn next_signal(&mut self) -> Option<Value> {
@@ -277,10 +281,11 @@ impl<K> Driver<K> {
         std::mem::take(&mut self.is_woken)
     }
 
-    /// What queries answer from now on. A refusal stays in sight until the next one.
+    /// What queries answer from now on. A refusal stays in sight until something has changed.
     pub(crate) fn show(&mut self, status: Value, refused: Option<String>) {
+        let kept = self.last_error.take().filter(|_| self.status == status);
+        self.last_error = refused.or(kept);
         self.status = status;
-        self.last_error = refused.or(self.last_error.take());
     }
 }
 

@@ -1,6 +1,7 @@
 //! The activities by name, as workers register them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -99,7 +100,7 @@ impl Registry {
         let done = match work {
             Work::Validate => activities.validate(order).await,
             Work::Reserve => activities.reserve(order, &asker()).await,
-            Work::Job => activities.work(order).await,
+            Work::Job => alive(ctx, activities.work(order)).await,
             Work::Turn => activities.turn(order).await,
             Work::Notify => Ok(activities.notify(order)),
             Work::Resolve => activities.resolve(order, &asker()).await,
@@ -118,6 +119,20 @@ impl Registry {
         })
     }
 }
+
+/// Tells the cluster again and again that the job is being done.
+async fn alive<T>(ctx: &ActivityContext, job: impl Future<Output = T>) -> T {
+    let mut job = std::pin::pin!(job);
+    loop {
+        match tokio::time::timeout(BEAT, &mut job).await {
+            Ok(done) => return done,
+            // Whoever is not heard is given up; the lease sees to it that nothing is sent then.
+            Err(_) => drop(ctx.record_heartbeat(()).await),
+        }
+    }
+}
+
+const BEAT: Duration = Duration::from_secs(4);
 
 fn refused(code: &str, message: &str) -> ActivityError {
     let failure = ApplicationFailure::builder(message.to_owned());

@@ -11,6 +11,7 @@ use bursar_core::flow::FlowState;
 use bursar_core::host::{ErrandKind, LANES};
 use bursar_core::ids::FlowId;
 use bursar_core::request::{Body, Reply};
+use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
@@ -93,17 +94,21 @@ impl Relay {
 
     /// Everything that waits now, and how much that was.
     async fn pass(&self) -> Result<usize, String> {
-        let mut count: usize = 0;
-        for lane in LANES {
+        // Asked together, they are one turn.
+        let carrying = LANES.map(|lane| {
             let carry = Drive::Carry { lane: lane.to_owned(), limit: AT_ONCE };
-            let carried = match self.office.ask(Body::Drive(carry)).await? {
-                Ok(Reply::Carried(carried)) => carried,
+            self.office.ask(Body::Drive(carry))
+        });
+        let mut carried = Vec::new();
+        for answer in join_all(carrying).await {
+            match answer? {
+                Ok(Reply::Carried(errands)) => carried.extend(errands),
                 Ok(_) => return Err("the books gave something else than errands".to_owned()),
                 Err(rejection) => return Err(rejection.to_string()),
-            };
-            count = count.saturating_add(carried.len());
-            self.tell_all(carried).await?;
+            }
         }
+        let count = carried.len();
+        self.tell_all(carried).await?;
         Ok(count)
     }
 

@@ -32,6 +32,8 @@ mod scratch;
 mod serve;
 mod simulate;
 mod simulate_channel;
+#[cfg(feature = "temporal")]
+mod temporal;
 mod tidy;
 mod verify;
 mod views;

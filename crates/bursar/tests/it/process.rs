@@ -28,7 +28,7 @@ impl Process {
         started.expect("it says where it listens")
     }
 
-    /// Nothing if it ends before that. What it has to say goes to the log.
+    /// Nothing if it ends before that. What it has to say goes to the log. A worker says for whom it works instead.
     pub(crate) fn try_start(
         arguments: &[&str],
         variables: &[(&str, &str)],
@@ -44,7 +44,10 @@ impl Process {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let mut process = Self { child, address: String::new() };
-        line.trim().strip_prefix("listening on http://")?.clone_into(&mut process.address);
+        let said = line.trim();
+        let address =
+            said.strip_prefix("listening on http://").or(said.strip_prefix("working for "));
+        address?.clone_into(&mut process.address);
         Some(process)
     }
 

@@ -1,0 +1,178 @@
+//! The same script on both hosts: the same postings, the same statuses, the same events.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::shop::{QUICK, Shop};
+use crate::bursar::bursar;
+use crate::caller::until;
+use crate::receiver::{Got, Receiver, Said};
+
+/// A provider whose behaviour is in the amount, and what it was asked to pay under which name.
+#[derive(Default)]
+struct Scripted(Mutex<BTreeMap<String, String>>);
+
+impl Scripted {
+    fn says(&self, got: &Got) -> Said {
+        let mut known = self.0.lock().unwrap();
+        let is_submission = got.path.ends_with("/transactions");
+        let reference = if is_submission {
+            let reference = got.header("x-correlationid").to_owned();
+            let amount = got.json()["amount"].as_str().unwrap().to_owned();
+            known.insert(reference.clone(), amount);
+            reference
+        } else {
+            got.path.rsplit('/').next().unwrap().to_owned()
+        };
+        let amount = known[&reference].clone();
+        let tries = known.values().filter(|other| **other == amount).count();
+        let error =
+            |code: &str| json!({ "errorCode": code, "errorDescription": "account 923001234567" });
+        let completed = json!({ "status": "completed", "clientCorrelationId": reference, "transactionReference": format!("t-{amount}") });
+        let pending = json!({ "status": "pending", "clientCorrelationId": reference });
+        let (status, body) = match (amount.as_str(), is_submission) {
+            ("101.00", _) | ("102.00" | "104.00", false) => (200, completed),
+            ("102.00" | "107.00", true) => (202, pending),
+            ("103.00", _) => (400, error("AccountClosed")),
+            ("107.00", false) => {
+                let failed = json!({ "status": "failed", "clientCorrelationId": reference, "errorReference": error("AccountNotFound") });
+                (200, failed)
+            }
+            ("109.00", true) if tries == 1 => (400, error("SystemBusy")),
+            ("109.00", _) => (200, completed),
+            _ => (500, json!({})),
+        };
+        let kind = vec![("content-type", "application/json".to_owned())];
+        (status, kind, body.to_string().into_bytes())
+    }
+}
+
+/// What is left when the script is over, without what must differ: names and times.
+#[derive(Debug, PartialEq)]
+struct Left {
+    payouts: BTreeMap<String, Value>,
+    events: BTreeMap<String, Vec<Value>>,
+    delivered: BTreeMap<String, usize>,
+    trial_balance: Value,
+    postings: Vec<String>,
+}
+
+fn script(shop: &Shop) -> Left {
+    shop.merchant("m1");
+    let merchant = Receiver::willing();
+    let endpoint = json!({ "merchant_id": "m1", "url": merchant.url("/") });
+    shop.api.post("/v1/webhook-endpoints", &endpoint).is(201);
+    let amounts = ["101", "102", "103", "104", "105", "106", "107", "109"];
+    let mut ids: BTreeMap<String, String> = amounts
+        .iter()
+        .map(|amount| (shop.pay(&format!("k{amount}"), "m1", amount), (*amount).to_owned()))
+        .collect();
+    // Asked for again, with too much money, and for later.
+    shop.pay("k101", "m1", "101");
+    let body = |amount: &str, more: Value| {
+        let mut body = json!({ "merchant_id": "m1", "beneficiary": { "name": "B", "msisdn": "923001234567" },
+            "amount": amount, "currency": "PKR", "channel": "wallet" });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    shop.api
+        .move_money("much", "/v1/payouts", &body("9999999", json!({})))
+        .refused(422, "missing_funds");
+    let later = body("108", json!({ "scheduled_at": "2099-01-01T00:00:00Z" }));
+    let scheduled = shop.api.move_money("k108", "/v1/payouts", &later).is(201);
+    let scheduled = scheduled["id"].as_str().unwrap().to_owned();
+    shop.api.move_money("c", &format!("/v1/payouts/{scheduled}/cancel"), &json!({})).is(200);
+    ids.insert(scheduled, "108".to_owned());
+    for (id, amount) in &ids {
+        let decision = match amount.as_str() {
+            "105" => "confirm_paid",
+            "106" => "confirm_not_paid",
+            _ => continue,
+        };
+        let stuck = shop.until(id, "STUCK");
+        let decision = json!({ "decision": decision, "evidence": "statement", "expected_version": stuck["version"] });
+        shop.api
+            .move_money(&format!("d{amount}"), &format!("/v1/payouts/{id}/resolve"), &decision)
+            .is(200);
+    }
+    for id in ids.keys() {
+        until("it is final", || (shop.payout(id)["final"] == true).then_some(()));
+    }
+    until("everything is delivered", || {
+        let page = shop.api.get("/v1/deliveries?merchant_id=m1&limit=500").is(200);
+        let deliveries = page["data"].as_array().unwrap().clone();
+        deliveries.iter().all(|it| it["status"] == "DELIVERED").then_some(())
+    });
+    left(shop, &ids, &merchant)
+}
+
+fn left(shop: &Shop, ids: &BTreeMap<String, String>, merchant: &Receiver) -> Left {
+    let bare = |value: &Value| {
+        let mut value = value.clone();
+        let fields = value.as_object_mut().unwrap();
+        fields.retain(|name, _| {
+            !matches!(name.as_str(), "id" | "reference" | "created_at" | "updated_at")
+        });
+        value
+    };
+    let payouts = ids.iter().map(|(id, amount)| (amount.clone(), bare(&shop.payout(id)))).collect();
+    let page = shop.api.get("/v1/events?limit=500").is(200);
+    let mut events: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for event in page["data"].as_array().unwrap() {
+        let Some(amount) = event["subject"].as_str().and_then(|subject| ids.get(subject)) else {
+            continue;
+        };
+        let told = json!([event["type"], event["sequence"], bare(&event["data"])]);
+        events.entry(amount.clone()).or_default().push(told);
+    }
+    let mut delivered = BTreeMap::new();
+    for got in merchant.got() {
+        *delivered.entry(got.json()["type"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    let url = shop.books.url();
+    let ledger =
+        |report: &[&str]| bursar(&[&["ledger"], report, &["--database-url", &url]].concat()).ok();
+    assert!(ledger(&["verify"]).contains("ok: every balance"));
+    let trial_balance = serde_json::from_str(&ledger(&["trial-balance", "--json"])).unwrap();
+    // Without the time, and without the balance, which depends on what happened first.
+    let statement = ledger(&["statement", "m1", "--csv"]);
+    let posting = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let reference = ids.get(fields[2]).map_or(fields[2], String::as_str);
+        [&[fields[1], reference], &fields[3..11]].concat().join(",")
+    };
+    let mut postings: Vec<String> = statement.lines().map(posting).collect();
+    postings.sort();
+    Left { payouts, events, delivered, trial_balance, postings }
+}
+
+#[test]
+fn both_hosts_leave_the_same_books_and_tell_the_same() {
+    let provider = || {
+        let scripted = Scripted::default();
+        Receiver::start(move |got, _| scripted.says(got))
+    };
+    let (first, second) = (provider(), provider());
+    let embedded = script(&Shop::embedded(&first.address, QUICK));
+    let temporal = script(&Shop::on_temporal(&second.address, QUICK, 2));
+    let statuses: BTreeMap<&str, &str> = embedded
+        .payouts
+        .iter()
+        .map(|(amount, payout)| (amount.as_str(), payout["status"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ("101", "SUCCESS"),
+        ("102", "SUCCESS"),
+        ("103", "FAILED"),
+        ("104", "SUCCESS"),
+        ("105", "SUCCESS"),
+        ("106", "FAILED"),
+        ("107", "FAILED"),
+        ("108", "CANCELLED"),
+        ("109", "SUCCESS"),
+    ];
+    assert_eq!(statuses, BTreeMap::from(expected));
+    assert_eq!(embedded, temporal);
+}

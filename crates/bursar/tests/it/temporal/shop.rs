@@ -1,0 +1,126 @@
+//! A payment company: books, an API, a provider; and whoever drives payouts, if it is a cluster.
+
+use serde_json::{Value, json};
+
+use super::dev_server::DevServer;
+use crate::caller::{Caller, until};
+use crate::cluster::Cluster;
+use crate::process::Process;
+use crate::scratch::Scratch;
+
+/// In the order in which they are dropped: whoever asks before whoever is asked.
+pub(super) struct Shop {
+    pub(super) api: Caller,
+    pub(super) server: Option<Process>,
+    pub(super) workers: Vec<Process>,
+    pub(super) temporal: Option<DevServer>,
+    pub(super) books: Cluster,
+    file: String,
+    _scratch: Scratch,
+}
+
+/// A channel that is asked often and given up soon.
+pub(super) const QUICK: &str = r#"
+submit_timeout_s = 2
+query_timeout_s = 2
+requery_schedule_s = [1, 1]
+poll_interval_s = 1
+poll_deadline_s = 20
+first_retry_s = 0.5
+last_retry_s = 1
+"#;
+
+/// Secrets are sealed with this, in every process.
+const KEYS: &str = "k1:MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+
+impl Shop {
+    /// The API and the embedded engine, on PostgreSQL.
+    pub(super) fn embedded(provider: &str, channel: &str) -> Self {
+        Self::open(None, provider, channel)
+    }
+
+    /// The API, a cluster and this many workers.
+    pub(super) fn on_temporal(provider: &str, channel: &str, workers: usize) -> Self {
+        let mut shop = Self::open(Some(DevServer::start()), provider, channel);
+        for _ in 0..workers {
+            shop.hire();
+        }
+        shop
+    }
+
+    fn open(temporal: Option<DevServer>, provider: &str, channel: &str) -> Self {
+        let (books, scratch) = (Cluster::start(), Scratch::new());
+        let config = format!(
+            "[webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = [1, 1, 60, 60, 60, 60, 60]\n[channels.wallet]\nkind = \"http\"\nurl = \"http://{provider}\"\ncurrencies = [\"PKR\"]\n{channel}"
+        );
+        let file = scratch.file("bursar.toml", &config);
+        let api = Caller::new("127.0.0.1:1", None);
+        let (server, workers) = (None, Vec::new());
+        let mut shop = Self { api, server, workers, temporal, books, file, _scratch: scratch };
+        shop.serve();
+        shop
+    }
+
+    fn start(&self, arguments: &[&str]) -> Process {
+        let (url, address) = (self.books.url(), self.temporal.as_ref().map(DevServer::address));
+        let mut all = arguments.to_vec();
+        all.extend(["--database-url", &url, "--config", &self.file]);
+        if let Some(address) = &address {
+            all.extend(["--engine", "temporal", "--temporal", address]);
+        }
+        Process::start(&all, &[("BURSAR_ADMIN_KEY", "operator"), ("BURSAR_SECRET_KEYS", KEYS)])
+    }
+
+    pub(super) fn serve(&mut self) {
+        let server = self.start(&["serve", "--listen", "127.0.0.1:0"]);
+        self.api = Caller::new(&server.address, Some("operator"));
+        self.server = Some(server);
+    }
+
+    /// One more worker.
+    pub(super) fn hire(&mut self) {
+        let worker = self.start(&["worker"]);
+        self.workers.push(worker);
+    }
+
+    pub(super) fn temporal(&self) -> &DevServer {
+        self.temporal.as_ref().unwrap()
+    }
+
+    /// A merchant with money, and somebody to pay.
+    pub(super) fn merchant(&self, id: &str) -> String {
+        self.api.post("/v1/merchants", &json!({ "id": id, "name": "Shop" })).is(201);
+        let payin = json!({ "merchant_id": id, "provider": "easy", "reference": id, "amount": "1000000", "currency": "PKR" });
+        self.api.post("/v1/payins", &payin).is(201);
+        let payee = json!({ "merchant_id": id, "name": "A. Khan", "msisdn": ACCOUNT });
+        let added = self.api.post("/v1/beneficiaries", &payee).is(201);
+        added["id"].as_str().unwrap().to_owned()
+    }
+
+    pub(super) fn pay(&self, key: &str, merchant: &str, amount: &str) -> String {
+        let body = json!({ "merchant_id": merchant, "beneficiary": { "name": "A. Khan", "msisdn": ACCOUNT },
+            "amount": amount, "currency": "PKR", "channel": "wallet" });
+        let made = self.api.move_money(key, "/v1/payouts", &body).is(201);
+        made["id"].as_str().unwrap().to_owned()
+    }
+
+    pub(super) fn payout(&self, id: &str) -> Value {
+        self.api.get(&format!("/v1/payouts/{id}")).is(200)
+    }
+
+    /// Waits until a payout stands so.
+    pub(super) fn until(&self, id: &str, status: &str) -> Value {
+        until(&format!("{id} is {status}"), || {
+            Some(self.payout(id)).filter(|payout| payout["status"] == status)
+        })
+    }
+
+    /// How many payouts have this status; at most five hundred are looked at.
+    pub(super) fn count(&self, status: &str) -> usize {
+        let page = self.api.get(&format!("/v1/payouts?limit=500&status={status}")).is(200);
+        page["data"].as_array().unwrap().len()
+    }
+}
+
+/// Nobody but the provider may ever see this.
+pub(super) const ACCOUNT: &str = "923001234567";
