@@ -129,6 +129,8 @@ fn kinds(answer: &Answer) -> Vec<String> {
         Ok(Reply::Registered { .. }) => vec!["registered".to_owned()],
         Ok(Reply::Woken(woken)) => vec!["woken".to_owned(); woken.flows.len()],
         Ok(Reply::Delivering(begun)) => vec![format!("{} begun", begun.count)],
+        Ok(Reply::Driven(driven)) => vec![format!("driven to {}", driven.flow.state.status())],
+        Ok(Reply::Carried(carried)) => vec![format!("{} carried", carried.len())],
         Ok(Reply::Replayed(again)) => vec![format!("{} again", again.len())],
         Err(rejection) => vec![format!("refused: {}", rejection.code())],
     }

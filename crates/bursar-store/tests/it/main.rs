@@ -15,6 +15,7 @@ mod cluster;
 mod conformance;
 mod deliveries;
 mod desk;
+mod driven;
 mod freezes;
 mod office;
 mod payins;

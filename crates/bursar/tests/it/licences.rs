@@ -1,5 +1,6 @@
 //! Every dependency has a licence that `deny.toml` allows, and none is banned there.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -23,6 +24,12 @@ fn every_dependency_has_an_allowed_licence() {
         .filter(|ban| ban.get("wrappers").is_none())
         .map(|ban| ban["name"].as_str().unwrap())
         .collect();
+    let clarified: BTreeMap<&str, &str> = rules["licenses"]["clarify"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["name"].as_str().unwrap(), it["expression"].as_str().unwrap()))
+        .collect();
     let output = Command::new(env!("CARGO"))
         .args([
             "metadata",
@@ -41,12 +48,28 @@ fn every_dependency_has_an_allowed_licence() {
     assert!(packages.len() > 30, "the dependencies were listed");
     for package in packages {
         let name = package["name"].as_str().unwrap();
-        let licence = package["license"].as_str().unwrap_or("none");
+        let said = package["license"].as_str();
+        let licence = said.or(clarified.get(name).copied()).unwrap_or("none");
         assert!(
             is_allowed(licence, &allowed),
             "{name} is licensed {licence}, which deny.toml does not allow"
         );
         assert!(!banned.contains(&name), "{name} is banned by deny.toml");
+    }
+    let names: BTreeMap<&str, &str> = packages
+        .iter()
+        .map(|package| (package["id"].as_str().unwrap(), package["name"].as_str().unwrap()))
+        .collect();
+    for ban in rules["bans"]["deny"].as_array().unwrap() {
+        let Some(wrappers) = ban.get("wrappers").and_then(toml::Value::as_array) else { continue };
+        for node in metadata["resolve"]["nodes"].as_array().unwrap() {
+            let name = names[node["id"].as_str().unwrap()];
+            let mut used = node["deps"].as_array().unwrap().iter();
+            let uses =
+                used.any(|it| names[it["pkg"].as_str().unwrap()] == ban["name"].as_str().unwrap());
+            let may = wrappers.iter().any(|wrapper| wrapper.as_str() == Some(name));
+            assert!(!uses || may, "{name} uses {}, which deny.toml does not allow", ban["name"]);
+        }
     }
 }
 

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 /// Which of our crates each crate may use. A crate that is not listed fails the test, so that its arrows are chosen
 /// and not found.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("bursar-core", &[]),
     ("bursar-store", &["bursar-core"]),
     ("bursar-connect", &["bursar-core"]),
     ("bursar-engine", &["bursar-core", "bursar-store"]),
     ("bursar-server", &["bursar-connect", "bursar-core", "bursar-store"]),
     ("bursar-sim", &["bursar-core", "bursar-engine", "bursar-store"]),
+    ("bursar-temporal", &["bursar-core"]),
     (
         "bursar",
         &[
@@ -21,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 7] = [
             "bursar-server",
             "bursar-sim",
             "bursar-store",
+            "bursar-temporal",
         ],
     ),
 ];

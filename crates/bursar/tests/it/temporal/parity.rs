@@ -44,8 +44,7 @@ impl Scripted {
             ("109.00", _) => (200, completed),
             _ => (500, json!({})),
         };
-        let kind = vec![("content-type", "application/json".to_owned())];
-        (status, kind, body.to_string().into_bytes())
+        (status, vec![("x-correlationid", reference)], body.to_string().into_bytes())
     }
 }
 
@@ -97,8 +96,8 @@ fn script(shop: &Shop) -> Left {
             .move_money(&format!("d{amount}"), &format!("/v1/payouts/{id}/resolve"), &decision)
             .is(200);
     }
-    for id in ids.keys() {
-        until("it is final", || (shop.payout(id)["final"] == true).then_some(()));
+    for (id, amount) in &ids {
+        until(&format!("{amount} is final"), || (shop.payout(id)["final"] == true).then_some(()));
     }
     until("everything is delivered", || {
         let page = shop.api.get("/v1/deliveries?merchant_id=m1&limit=500").is(200);
@@ -140,7 +139,7 @@ fn left(shop: &Shop, ids: &BTreeMap<String, String>, merchant: &Receiver) -> Lef
     let statement = ledger(&["statement", "m1", "--csv"]);
     let posting = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
-        let reference = ids.get(fields[2]).map_or(fields[2], String::as_str);
+        let reference = ids.get(fields[2]).map_or("a pay-in", String::as_str);
         [&[fields[1], reference], &fields[3..11]].concat().join(",")
     };
     let mut postings: Vec<String> = statement.lines().map(posting).collect();

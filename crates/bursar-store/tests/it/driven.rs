@@ -1,0 +1,214 @@
+//! Flows that workflows outside drive: nobody here wakes them, every change by others is told, and a look does what is
+//! due; on every store.
+
+use std::collections::BTreeMap;
+
+use bursar_core::commit::Commit;
+use bursar_core::drive::{Carried, Drive, Driven, Job, Look, Move};
+use bursar_core::effect::Effect;
+use bursar_core::host::{ErrandKind, Hosting, Naming, SWEEP};
+use bursar_core::idempotency::Key;
+use bursar_core::ids::{FlowId, PayoutId};
+use bursar_core::payout::{self, Cancellation, Event, LANE, Outcome, submit_lane};
+use bursar_core::request::{Body, Busy, News, Reply, Wake};
+use bursar_core::rules::Rules;
+use bursar_store::{Browse, Memory, Postgres, Query, Sqlite, Store};
+use jiff::SignedDuration;
+
+use crate::cluster::Cluster;
+use crate::desk::Desk;
+use crate::payout_steps::new_payout;
+use crate::scratch::Scratch;
+use crate::workload::{block_on, rules};
+
+fn on_temporal() -> Rules {
+    Rules { hosting: Hosting::Temporal(Naming::ByMerchant), ..rules() }
+}
+
+fn look(flow: FlowId, news: Option<Event>) -> Body {
+    Body::Drive(Drive::Look(Look { flow, news: news.map(News::Payout), hands: None }))
+}
+
+fn work(flow: FlowId) -> Body {
+    Body::Drive(Drive::Look(Look { flow, news: None, hands: Some(Busy::default()) }))
+}
+
+fn driven(commit: &Commit) -> Driven {
+    match &commit.answers[0] {
+        Ok(Reply::Driven(driven)) => (**driven).clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn carried<S: Store + Query + Browse>(desk: &mut Desk<'_, S>, lane: &str) -> Vec<Carried> {
+    let carry = Drive::Carry { lane: lane.to_owned(), limit: 10 };
+    match desk.ask(Body::Drive(carry)).await.unwrap() {
+        Reply::Carried(carried) => carried,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn taken<S: Store + Query + Browse>(desk: &mut Desk<'_, S>, flow: FlowId) {
+    let flows = BTreeMap::from([(flow, None)]);
+    desk.ask(Body::Drive(Drive::Taken { flows })).await.unwrap();
+}
+
+fn submitted(effect: &Effect, outcome: Outcome) -> Event {
+    Event::Submitted { attempt: effect.attempt, r#try: 1, outcome }
+}
+
+fn job(driven: &Driven) -> Effect {
+    match &driven.job {
+        Some(Job::Call(effect)) => effect.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A payout as the API makes it, and its flow.
+async fn paid_by_api<S: Store + Query + Browse>(desk: &mut Desk<'_, S>, key: &str) -> FlowId {
+    let key = Key { scope: "merchant:m1".to_owned(), key: key.to_owned() };
+    let body = Body::CreatePayout { key, payout: new_payout("m1", "10.00"), actor: None };
+    match desk.ask(body).await.unwrap() {
+        Reply::Flow { reply, .. } => match &*reply {
+            bursar_core::idempotency::FlowReply::Payout(view) => {
+                FlowId::from(view.id.parse::<PayoutId>().unwrap())
+            }
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn a_workflow_drives_a_payout(store: impl Store + Query + Browse) {
+    let rules = on_temporal();
+    let mut desk = Desk::new(&rules, store, 1);
+    desk.open_merchant().await;
+    desk.fund().await;
+    let flow = paid_by_api(&mut desk, "k1").await;
+
+    // The engine leaves it alone; the relay finds it, again if nobody has taken it.
+    for lane in [submit_lane("wallet"), LANE.to_owned()] {
+        let woken = desk.commit(Body::Wake(Wake { lane, limit: 10 })).await;
+        assert!(woken.effects.is_empty() && woken.flows.is_empty());
+    }
+    let lane = ErrandKind::StartPayout.lane();
+    let errands = carried(&mut desk, lane).await;
+    assert_eq!(errands.len(), 1);
+    assert_eq!(errands[0].workflow, "disbursement-m1-k1");
+    assert!(carried(&mut desk, lane).await.is_empty(), "not at once again");
+    desk.now += SignedDuration::from_secs(60);
+    assert_eq!(carried(&mut desk, lane).await.len(), 1, "told again");
+    taken(&mut desk, flow).await;
+    desk.now += SignedDuration::from_secs(30);
+    assert!(carried(&mut desk, lane).await.is_empty());
+
+    // A look begins no job; the job is saved before it is done, and is nobody else's.
+    let looked = driven(&desk.commit(look(flow, None)).await);
+    let next = looked.next.unwrap();
+    assert_eq!((looked.job, next.r#move), (None, Move::Submit));
+    assert!(next.at <= desk.now);
+    let commit = desk.commit(work(flow)).await;
+    assert!(commit.effects.is_empty(), "the engine must not do it as well");
+    let effect = job(&driven(&commit));
+    assert_eq!(driven(&desk.commit(work(flow)).await).job, None, "it is out, until its lease ends");
+
+    // What came of it is taken note of; the money is settled once.
+    let news = submitted(&effect, Outcome::Paid { provider_reference: None });
+    let settled = driven(&desk.commit(look(flow, Some(news.clone()))).await);
+    assert_eq!((settled.flow.state.status(), settled.next), ("SUCCESS", None));
+    let again = desk.commit(look(flow, Some(news))).await;
+    assert!(again.transactions.is_empty(), "told twice, settled once");
+    for lane in [lane, ErrandKind::Wake.lane(), SWEEP] {
+        desk.now += SignedDuration::from_hours(1);
+        assert!(carried(&mut desk, lane).await.is_empty(), "nothing is left in {lane}");
+    }
+    desk.assert_sound().await;
+}
+
+async fn what_others_change_is_told_and_what_stands_still_is_told_again(
+    store: impl Store + Query + Browse,
+) {
+    let rules = on_temporal();
+    let mut desk = Desk::new(&rules, store, 1);
+    desk.open_merchant().await;
+    desk.fund().await;
+    let flow = paid_by_api(&mut desk, "k1").await;
+    taken(&mut desk, flow).await;
+    // Its workflow should have moved long ago.
+    assert!(carried(&mut desk, SWEEP).await.is_empty());
+    desk.now += SignedDuration::from_mins(2);
+    let swept = carried(&mut desk, SWEEP).await;
+    assert_eq!((swept.len(), swept[0].kind), (1, ErrandKind::Wake));
+    taken(&mut desk, flow).await;
+    assert!(carried(&mut desk, SWEEP).await.is_empty(), "not at once again");
+
+    // Somebody cancels it: the workflow is told, unless it has looked meanwhile.
+    let id = PayoutId::from_uuid(flow.uuid());
+    let key = Key { scope: "house".to_owned(), key: "c1".to_owned() };
+    let actor = "ops".to_owned();
+    let cancellation = Cancellation { id, expected_version: None, actor };
+    desk.ask(Body::CancelPayout { key, cancellation }).await.unwrap();
+    let woken = carried(&mut desk, ErrandKind::Wake.lane()).await;
+    assert_eq!((woken.len(), woken[0].flow.is_live()), (1, false));
+    let looked = driven(&desk.commit(look(flow, None)).await);
+    assert_eq!((looked.flow.state.status(), looked.next), ("CANCELLED", None));
+    desk.now += SignedDuration::from_hours(1);
+    assert!(carried(&mut desk, ErrandKind::Wake.lane()).await.is_empty());
+    desk.assert_sound().await;
+}
+
+async fn a_job_that_is_lost_is_asked_for_and_never_done_again(store: impl Store + Query + Browse) {
+    let rules = on_temporal();
+    let mut desk = Desk::new(&rules, store, 1);
+    desk.open_merchant().await;
+    desk.fund().await;
+    let key = Key { scope: "merchant:m1".to_owned(), key: "k1".to_owned() };
+    let (payout, workflow) = (new_payout("m1", "10.00"), "somebody's".to_owned());
+    let create = Body::CreateDrivenPayout { key, payout, workflow };
+    let Reply::Flow { reply, .. } = desk.ask(create).await.unwrap() else { panic!("no payout") };
+    let bursar_core::idempotency::FlowReply::Payout(view) = &*reply else { panic!("{reply:?}") };
+    let flow = FlowId::from(view.id.parse::<PayoutId>().unwrap());
+    let lane = ErrandKind::StartPayout.lane();
+    assert!(carried(&mut desk, lane).await.is_empty(), "its workflow is there");
+    let effect = job(&driven(&desk.commit(work(flow)).await));
+    desk.now = effect.lease_until + SignedDuration::from_secs(1);
+    let lost = driven(&desk.commit(look(flow, None)).await);
+    assert_eq!(lost.flow.state.status(), "UNCONFIRMED");
+    let next = lost.next.unwrap();
+    assert_eq!(next.r#move, Move::Ask);
+    desk.now = next.at;
+    let asked = job(&driven(&desk.commit(work(flow)).await));
+    assert_eq!(asked.reference, effect.reference);
+    let (attempt, lease_until) = (asked.attempt, asked.lease_until);
+    let answer = payout::Answer::Paid { provider_reference: None };
+    let news = Event::Queried { attempt, lease_until, answer };
+    assert_eq!(driven(&desk.commit(look(flow, Some(news))).await).flow.state.status(), "SUCCESS");
+    desk.assert_sound().await;
+}
+
+#[test]
+fn driven_in_memory() {
+    block_on(a_workflow_drives_a_payout(Memory::default()));
+    block_on(what_others_change_is_told_and_what_stands_still_is_told_again(Memory::default()));
+    block_on(a_job_that_is_lost_is_asked_for_and_never_done_again(Memory::default()));
+}
+
+#[test]
+fn driven_in_sqlite() {
+    let open = |scratch: &Scratch| Sqlite::open(scratch.path()).unwrap();
+    let [first, second, third] = [Scratch::new(), Scratch::new(), Scratch::new()];
+    block_on(a_workflow_drives_a_payout(open(&first)));
+    block_on(what_others_change_is_told_and_what_stands_still_is_told_again(open(&second)));
+    block_on(a_job_that_is_lost_is_asked_for_and_never_done_again(open(&third)));
+}
+
+#[test]
+fn driven_in_postgres() {
+    let cluster = Cluster::start();
+    block_on(async {
+        let open = async |name: &str| Postgres::open(&cluster.new_database(name)).await.unwrap();
+        a_workflow_drives_a_payout(open("a").await).await;
+        what_others_change_is_told_and_what_stands_still_is_told_again(open("b").await).await;
+        a_job_that_is_lost_is_asked_for_and_never_done_again(open("c").await).await;
+    });
+}
