@@ -8,6 +8,7 @@ mod disbursements;
 mod drive;
 mod driver;
 mod hands;
+mod history;
 mod message;
 mod people;
 mod port;
@@ -17,6 +18,7 @@ mod step;
 mod worker;
 
 pub use cluster::{Cluster, ClusterOptions, NotConnected, Secure};
+pub use history::{record, replay};
 pub use message::{
     DeliveryRequest, DisbursementRequest, DisbursementResult, ManualResolution,
     WebhookDeliveryResult,

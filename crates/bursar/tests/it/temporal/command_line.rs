@@ -105,6 +105,8 @@ fn the_happy_path_is_short_and_names_everything_and_tells_no_secret() {
     // Paid at once; and where the provider takes its time, one question more.
     assert!(shortest.0 <= 2 && shortest.1 <= 25, "{lengths:?}");
     println!("jobs and events of ten payouts: {lengths:?}");
+    let longest = lengths.iter().enumerate().max_by_key(|(_, length)| **length).unwrap().0;
+    shop.assert_replays(&format!("disbursement-m1-k{longest}"), "payout");
     let listed = shop.temporal().cli(&["workflow", "list"]);
     assert!(listed.contains("DisbursementWorkflow") && listed.contains("disbursement-m1-k3"));
 }
@@ -145,6 +147,7 @@ fn people_decide_by_signal_about_what_is_stuck_and_about_nothing_else() {
     shop.until(&id, "SUCCESS");
     assert_eq!(ended(&shop, workflow), "COMPLETED");
     assert_eq!(shop.temporal().result(workflow)["Status"], "SUCCESS");
+    shop.assert_replays(workflow, "stuck-payout");
     let audit = shop.api.get("/v1/audit?limit=100").is(200);
     let entries: Vec<(&str, &str)> = audit["data"]
         .as_array()

@@ -1,5 +1,6 @@
 //! A payment company: books, an API, a provider; and whoever drives payouts, if it is a cluster.
 
+use bursar_temporal::{ClusterOptions, Secure};
 use serde_json::{Value, json};
 
 use super::dev_server::DevServer;
@@ -85,6 +86,29 @@ impl Shop {
 
     pub(super) fn temporal(&self) -> &DevServer {
         self.temporal.as_ref().unwrap()
+    }
+
+    /// A worker of this version could take over the workflow at any moment of its history. Kept under the name if
+    /// `BURSAR_RECORD_HISTORIES` is set.
+    pub(super) fn assert_replays(&self, workflow: &str, name: &str) {
+        let options = ClusterOptions {
+            address: self.temporal().address(),
+            namespace: "default".to_owned(),
+            secure: Secure::default(),
+            identity: "test".to_owned(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let history = runtime.block_on(async {
+            let cluster = bursar_temporal::Cluster::connect(&options).await.unwrap();
+            let history = bursar_temporal::record(&cluster, workflow).await.unwrap();
+            bursar_temporal::replay(&history).await.unwrap();
+            history
+        });
+        if std::env::var_os("BURSAR_RECORD_HISTORIES").is_some() {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../bursar-temporal/histories");
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(format!("{folder}/{name}.json"), history).unwrap();
+        }
     }
 
     /// A merchant with money, and somebody to pay.

@@ -52,6 +52,7 @@ fn an_event_is_delivered_by_a_workflow_that_can_be_asked_and_cancelled() {
     for hidden in [secret.as_str(), "923001234567", "whsec_", "v1,"] {
         assert!(!history.contains(hidden), "{hidden} is in {history}");
     }
+    shop.assert_replays(&workflow, "delivery");
     let (jobs, _) = shop.temporal().activities(&workflow);
     assert_eq!(jobs, ["DeliverWebhook"; 3]);
 }
@@ -84,6 +85,7 @@ fn a_delivery_whose_workflow_is_cancelled_is_cancelled_and_may_be_sent_again() {
         (shop.temporal().status(&workflow) != "RUNNING").then_some(())
     });
     assert_eq!(shop.temporal().result(&workflow)["FinalStatus"], "CANCELLED");
+    shop.assert_replays(&workflow, "cancelled-delivery");
     // Somebody wants it after all: a new run of the same workflow brings it.
     let path = format!("/v1/deliveries/{}/replay", delivery["id"].as_str().unwrap());
     let replayed = shop.api.post(&path, &json!({}));
