@@ -168,6 +168,33 @@ fn whoever_asks_for_time_gets_it_but_not_for_ever_and_nobody_comes_early() {
     assert!(pauses.len() > 150, "those who fail together do not come back together");
 }
 
+/// D2: all of these fail in one turn, and none of the next times has many more of them than any other.
+#[test]
+fn a_hundred_thousand_that_fail_together_come_back_spread_out() {
+    const PARTS: i128 = 60;
+    let (schedule, turn) = (Schedule::default(), Seed::from(7));
+    let seed = |number| {
+        let id = crate::ids::DeliveryId::new(at(0), &Seed::from(number), 0);
+        turn.child(["delivery", &crate::ids::FlowId::from(id).to_string()])
+    };
+    let seeds: Vec<Seed> = (0..100_000).map(seed).collect();
+    for (attempt, step) in [(1, SignedDuration::from_mins(1)), (7, SignedDuration::from_hours(72))]
+    {
+        // A tenth of the pause, in sixty parts.
+        let part = step.as_millis().div_euclid(10 * PARTS);
+        let mut counts = std::collections::BTreeMap::<i128, u32>::new();
+        for seed in &seeds {
+            let late = schedule.pause(attempt, None, seed).unwrap() - step;
+            assert!(!late.is_negative(), "nobody comes early");
+            *counts.entry(late.as_millis().div_euclid(part).min(PARTS - 1)).or_default() += 1;
+        }
+        assert_eq!(counts.len(), 60);
+        let (least, most) = (counts.values().min().unwrap(), counts.values().max().unwrap());
+        // 1,667 on average.
+        assert!(*least > 1_450 && *most < 1_900, "{least} to {most} behind attempt {attempt}");
+    }
+}
+
 #[test]
 fn one_event_alone_never_opens_a_breaker() {
     let schedule = calm();

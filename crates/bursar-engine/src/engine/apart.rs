@@ -98,6 +98,8 @@ impl Apart {
     }
 
     pub(super) fn is_resting(&self, lane: &str, now: Timestamp) -> bool {
-        self.resting.get(lane).is_some_and(|until| now < *until)
+        // If it is longer than it was ever meant to be, the clock was set back.
+        let is_ahead = |until: Timestamp| now < until && until.duration_since(now) <= LANE_REST;
+        self.resting.get(lane).is_some_and(|until| is_ahead(*until))
     }
 }

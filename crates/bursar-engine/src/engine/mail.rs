@@ -84,7 +84,9 @@ impl Mail {
     /// What of it is over.
     fn forget(&mut self, now: Timestamp) {
         let second = now.as_second();
-        self.blocked.retain(|_, until| now < *until);
+        // If it is longer than it was ever meant to be, the clock was set back.
+        let is_over = |until: Timestamp| until <= now || until.duration_since(now) > BLOCKED_MAX;
+        self.blocked.retain(|_, until| !is_over(*until));
         // Not before: whoever is full would be looked at again and again, with nothing to do for it.
         if self.full_in != second {
             self.full.clear();

@@ -186,3 +186,15 @@ fn whoever_takes_no_more_is_looked_at_once_in_a_second() {
     assert!(!mail.begun(&second, Delivering::default()), "there is nothing to do");
     assert_eq!(mail.deliver(at(3), 500, 500).unwrap().skipped, [].into());
 }
+
+#[test]
+fn a_clock_that_is_set_back_leaves_no_endpoint_alone_for_longer() {
+    let endpoint = EndpointId::new(start(), &Seed::from(1), 0);
+    let mut mail = Mail::default();
+    let first = mail.deliver(start(), 500, 500).unwrap();
+    let until = start() + SignedDuration::from_mins(30);
+    mail.begun(&first, Delivering { blocked: [(endpoint, until)].into(), ..Delivering::default() });
+    assert_eq!(mail.deliver(start(), 500, 500).unwrap().skipped, [endpoint].into());
+    let back = start() - SignedDuration::from_hours(1);
+    assert_eq!(mail.deliver(back, 500, 500).unwrap().skipped, [].into());
+}

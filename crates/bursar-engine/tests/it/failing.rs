@@ -52,7 +52,7 @@ fn statuses(flows: &[Flow]) -> BTreeMap<(&str, &str), usize> {
     statuses
 }
 
-async fn assert_sound(books: &mut impl Query) {
+pub(crate) async fn assert_sound(books: &mut impl Query) {
     let rules = rules();
     let accounts = books.accounts().await.unwrap();
     let mut verifier = Verifier::new(&rules.rulebook, &accounts);

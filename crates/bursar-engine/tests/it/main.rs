@@ -14,10 +14,12 @@ mod cluster;
 mod failing;
 mod hostile;
 mod leases;
+mod mail;
 mod payouts;
 mod poison;
 mod request;
 #[expect(dead_code, reason = "other tests write files")]
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;
+mod told;
 mod watching;

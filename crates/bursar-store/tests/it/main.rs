@@ -26,6 +26,7 @@ mod reservations;
 mod scratch;
 mod sqlite;
 mod standing_still;
+mod switched_off;
 mod unknown;
 mod unreadable;
 mod workload;

@@ -1,6 +1,6 @@
 //! A desk whose merchant has endpoints and is told things.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::delivery::{Event, Outcome, Parcel, Response, View};
 use bursar_core::ids::{DeliveryId, EndpointId, EventId, FlowId, Seed};
@@ -65,9 +65,22 @@ pub(crate) struct Office<'r, S> {
 impl<S: Store + Query + Browse> Office<'_, S> {
     /// A customer pays, and the merchant is told once.
     pub(crate) async fn tell(&mut self) -> EventId {
+        let payin = self.payin();
+        let commit = self.desk.commit(payin).await;
+        assert!(commit.answers[0].is_ok(), "{:?}", commit.answers);
+        commit.events[0].id
+    }
+
+    /// So many customers pay at once.
+    pub(crate) async fn tell_many(&mut self, count: u32) {
+        let payins = (0..count).map(|_| self.payin()).collect();
+        self.desk.commit_together(payins).await;
+    }
+
+    fn payin(&mut self) -> Body {
         self.payins += 1;
         let name = format!("r{}", self.payins);
-        let payin = NewPayIn {
+        Body::TakePayIn(NewPayIn {
             key: None,
             actor: None,
             merchant: "m1".to_owned(),
@@ -77,10 +90,7 @@ impl<S: Store + Query + Browse> Office<'_, S> {
             amount: "10.00".to_owned(),
             said: Said::Completed,
             event: name,
-        };
-        let commit = self.desk.commit(Body::TakePayIn(payin)).await;
-        assert!(commit.answers[0].is_ok(), "{:?}", commit.answers);
-        commit.events[0].id
+        })
     }
 
     pub(crate) async fn deliver(&mut self, deliver: Deliver) -> (Delivering, Vec<Parcel>) {
@@ -104,6 +114,17 @@ impl<S: Store + Query + Browse> Office<'_, S> {
 
     pub(crate) async fn status(&mut self, flow: FlowId) -> String {
         self.view(flow).await.status
+    }
+
+    /// How many deliveries stand where.
+    pub(crate) async fn statuses(&mut self) -> BTreeMap<&'static str, u32> {
+        let mut statuses = BTreeMap::new();
+        for flow in self.desk.store.flows(None, u32::MAX).await.unwrap() {
+            if let Some(delivery) = flow.state.delivery() {
+                *statuses.entry(delivery.state.status()).or_default() += 1;
+            }
+        }
+        statuses
     }
 
     pub(crate) async fn replay(&mut self, flow: FlowId) -> Result<Vec<View>, Rejection> {
