@@ -8,7 +8,7 @@ use crate::idempotency::KnownKey;
 use crate::ids::{FlowId, TransactionId};
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
-use crate::registry::Record;
+use crate::registry::{Record, RecordKey};
 
 /// The records that a plan asked for, as far as they exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct ReadSet {
     pub control: Option<Control>,
     /// Merchants, beneficiaries and keys.
     pub registry: Vec<Record>,
+    /// Those of them that are there and cannot be read.
+    pub unreadable_records: Vec<RecordKey>,
 }
 
 /// An event that was posted before.
@@ -50,5 +52,6 @@ impl ReadSet {
         self.keys.extend(more.keys);
         self.control = more.control.or(self.control.take());
         self.registry.extend(more.registry);
+        self.unreadable_records.extend(more.unreadable_records);
     }
 }

@@ -225,6 +225,8 @@ pub struct Delivering {
     pub full: BTreeSet<EndpointId>,
     /// Endpoints that are left alone until then.
     pub blocked: BTreeMap<EndpointId, Timestamp>,
+    /// What they must do was refused, and they were set aside for a while. Somebody must look at these.
+    pub refused: Vec<(String, Rejection)>,
 }
 
 /// Requests that are decided together. Where batches are cut changes no answer.

@@ -44,7 +44,7 @@ pub async fn watch(app: App) {
         tokio::time::sleep(pause).await;
         let began = Instant::now();
         let read = app.0.readers.read(async |store| {
-            Ok((store.live().await?, store.records(Kind::Alert, None, None, 500).await?))
+            Ok((store.live().await?, store.records(Kind::Alert, None, None, 500).await?.records))
         });
         pause = EVERY;
         let Ok((live, known)) = read.await else { continue };

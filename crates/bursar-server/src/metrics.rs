@@ -192,7 +192,7 @@ fn http(text: &mut Text, metrics: &Metrics) {
 
 async fn books(text: &mut Text, app: &App) {
     let read = app.0.readers.read(async |store| {
-        Ok((store.live().await?, store.records(Kind::Alert, None, None, 500).await?))
+        Ok((store.live().await?, store.records(Kind::Alert, None, None, 500).await?.records))
     });
     let Ok((live, alerts)) = read.await else {
         return text.one("bursar_books_readable", "gauge", "Whether the books can be read.", 0);

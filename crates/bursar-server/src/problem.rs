@@ -134,9 +134,18 @@ impl From<&StoreError> for Problem {
     fn from(error: &StoreError) -> Self {
         // Words of the database may hold more than a caller should know.
         tracing::error!(%error, "the books cannot be read");
-        Self::unavailable(
-            "the books cannot be read now: nothing was changed. Try again in a moment",
-        )
+        match error {
+            StoreError::Corrupt(_) => Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "unreadable",
+                "it is kept in a form that this version cannot read: nothing was changed. Run the version that wrote it, or look at its row",
+            ),
+            StoreError::Conflict | StoreError::Unavailable(_) | StoreError::Unknown(_) => {
+                Self::unavailable(
+                    "the books cannot be read now: nothing was changed. Try again in a moment",
+                )
+            }
+        }
     }
 }
 

@@ -14,7 +14,9 @@ use bursar_core::records::ReadSet;
 use bursar_core::registry::{Kind, Record, RecordKey};
 use bursar_core::verify::{End, Filed};
 
-use crate::browse::{AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live};
+use crate::browse::{
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, RecordPage,
+};
 use crate::{Postgres, PostgresTurn, Query, Sqlite, SqliteTurn, Store, StoreError, Turn};
 
 /// Where the books are.
@@ -147,7 +149,7 @@ impl Browse for AnyStore {
         events_of(resource: &str, after: u64, limit: u32) -> Vec<FeedEvent>;
         audit_back(before: Option<AuditPlace>, limit: u32) -> Vec<(AuditPlace, AuditEntry)>;
         record(key: &RecordKey) -> Option<Record>;
-        records(kind: Kind, merchant: Option<&str>, before: Option<&str>, limit: u32) -> Vec<Record>;
+        records(kind: Kind, merchant: Option<&str>, before: Option<&str>, limit: u32) -> RecordPage;
         live_channels() -> Vec<String>;
         live() -> Vec<Live>;
     }

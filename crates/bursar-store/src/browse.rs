@@ -66,14 +66,14 @@ pub trait Browse {
         key: &RecordKey,
     ) -> impl Future<Output = Result<Option<Record>, StoreError>>;
 
-    /// Records of a kind, of one merchant or of all, before an id.
+    /// Records of a kind, of one merchant or of all, before an id. Fewer than were asked for are the last.
     fn records(
         &mut self,
         kind: Kind,
         merchant: Option<&str>,
         before: Option<&str>,
         limit: u32,
-    ) -> impl Future<Output = Result<Vec<Record>, StoreError>>;
+    ) -> impl Future<Output = Result<RecordPage, StoreError>>;
 
     /// The channels that live payouts go through.
     fn live_channels(&mut self) -> impl Future<Output = Result<Vec<String>, StoreError>>;
@@ -95,6 +95,30 @@ pub(crate) fn submit_channels() -> String {
         UNION
         SELECT substr(lane, length('{schedule}') + 1) FROM lanes WHERE lane LIKE '{schedule}%'"
     )
+}
+
+/// A part of the records of a kind, newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordPage {
+    pub records: Vec<Record>,
+    /// The ids of those among them that cannot be read.
+    pub unreadable: Vec<String>,
+}
+
+impl RecordPage {
+    /// Adds what a row says. One row must not stop all others.
+    pub(crate) fn push(
+        &mut self,
+        id: String,
+        read: Result<Record, StoreError>,
+    ) -> Result<(), StoreError> {
+        match read {
+            Ok(record) => self.records.push(record),
+            Err(StoreError::Corrupt(_)) => self.unreadable.push(id),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
 }
 
 /// Which flows somebody wants to see.

@@ -28,7 +28,7 @@ use bursar_core::records::ReadSet;
 use bursar_core::verify::{End, Filed};
 
 pub use any::{AnyStore, AnyTurn, Location};
-pub use browse::{AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live};
+pub use browse::{AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, RecordPage};
 pub use error::StoreError;
 pub use memory::{Memory, MemoryTurn};
 pub use postgres::{Postgres, PostgresTurn};

@@ -17,6 +17,9 @@ const VARIABLE: &str = "BURSAR_SECRET_KEYS";
 /// Made where there is a directory for the books, so that one process alone needs no set-up.
 const FILE: &str = "secret-keys";
 
+/// How many endpoints are read at once.
+const PAGE: u32 = 500;
+
 /// What the environment says.
 pub(crate) fn named() -> Option<String> {
     std::env::var(VARIABLE).ok().filter(|keys| !keys.is_empty())
@@ -42,13 +45,19 @@ pub(crate) async fn open(
         (None, Location::Database(_)) => None,
     };
     let vault = text.map(|text| parse(&text)).transpose()?;
-    for (endpoint, sealed) in sealed(store).await? {
-        let opened = vault.as_ref().map(|vault| vault.open_secret(endpoint, &sealed));
-        if opened.is_none_or(|opened| opened.is_err()) {
-            return Err(Failure::new(format!(
-                "secrets of webhook endpoints were sealed with a key that is not here: nothing was started, nothing is lost. Set {VARIABLE} as it was, older keys behind newer ones"
-            )));
-        }
+    let Sealed { secrets, unreadable } = sealed(store).await?;
+    for id in &unreadable {
+        tracing::error!(id, "this endpoint cannot be read: what is told to it waits");
+    }
+    let opens = |endpoint: EndpointId, sealed: &str| {
+        vault.as_ref().is_some_and(|vault| vault.open_secret(endpoint, sealed).is_ok())
+    };
+    // What cannot be read was sealed as well.
+    let is_locked = vault.is_none() && !unreadable.is_empty();
+    if is_locked || !secrets.iter().all(|(endpoint, sealed)| opens(*endpoint, sealed)) {
+        return Err(Failure::new(format!(
+            "secrets of webhook endpoints were sealed with a key that is not here: nothing was started, nothing is lost. Set {VARIABLE} as it was, older keys behind newer ones"
+        )));
     }
     Ok(vault.map(Arc::new))
 }
@@ -67,7 +76,8 @@ async fn from_file(path: &Path, store: &mut AnyStore) -> Result<Option<String>, 
         let text = std::fs::read_to_string(path).map_err(|error| Failure::reading(path, &error))?;
         return Ok(Some(text));
     }
-    if !sealed(store).await?.is_empty() {
+    let Sealed { secrets, unreadable } = sealed(store).await?;
+    if !secrets.is_empty() || !unreadable.is_empty() {
         return Ok(None);
     }
     let text = fresh()?;
@@ -84,17 +94,28 @@ async fn from_file(path: &Path, store: &mut AnyStore) -> Result<Option<String>, 
     Ok(Some(text))
 }
 
-/// Every secret that was sealed, and whose it is.
-async fn sealed(store: &mut AnyStore) -> Result<Vec<(EndpointId, String)>, Failure> {
-    let (mut found, mut before) = (Vec::new(), None::<String>);
+/// Every secret that was sealed, and whose it is; and the endpoints that cannot be read.
+#[derive(Debug, Default)]
+struct Sealed {
+    secrets: Vec<(EndpointId, String)>,
+    unreadable: Vec<String>,
+}
+
+async fn sealed(store: &mut AnyStore) -> Result<Sealed, Failure> {
+    let (mut found, mut before) = (Sealed::default(), None::<String>);
     loop {
-        let page = store.records(Kind::Endpoint, None, before.as_deref(), 500).await?;
-        let Some(last) = page.last() else { return Ok(found) };
-        before = Some(last.id.clone());
-        for record in page {
+        let page = store.records(Kind::Endpoint, None, before.as_deref(), PAGE).await?;
+        let is_last = u32::try_from(page.records.len()).is_ok_and(|count| count < PAGE);
+        before = page.records.last().map(|last| last.id.clone());
+        found.unreadable.extend(page.unreadable);
+        for record in page.records {
             if let (Content::Endpoint(endpoint), Ok(id)) = (record.content, record.id.parse()) {
-                found.extend(endpoint.secrets.into_iter().map(|secret| (id, secret.sealed)));
+                let secrets = endpoint.secrets.into_iter();
+                found.secrets.extend(secrets.map(|secret| (id, secret.sealed)));
             }
+        }
+        if is_last {
+            return Ok(found);
         }
     }
 }

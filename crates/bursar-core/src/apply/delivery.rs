@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::Draft;
-use super::endpoint::{check_on, unknown};
+use super::endpoint::check_on;
 use crate::delivery::{Context, Delivery, Event, Parcel, State, Step, View, step};
 use crate::flow::{Flow, FlowState};
 use crate::ids::{DeliveryId, EndpointId, FlowId};
 use crate::ledger::Admission;
-use crate::registry::Endpoint;
+use crate::registry::{Endpoint, RecordKey};
 use crate::rejection::Rejection;
 use crate::request::{Answer, Busy, Deliver, Delivering, Mail, Reply, Woken};
 
@@ -67,7 +67,12 @@ impl Draft<'_> {
                 continue;
             }
             // What is not known here was told in this very batch, and is sent with the next.
-            let Some(found) = self.endpoint(endpoint) else { continue };
+            let Some(found) = self.endpoint(endpoint) else {
+                if let Err(rejection) = self.check_readable(&RecordKey::endpoint(endpoint)) {
+                    self.put_off(flow, rejection, &mut begun.refused, admission);
+                }
+                continue;
+            };
             let busy = deliver.busy.get(&endpoint).copied().unwrap_or_default();
             let share = deliver.share;
             let room = rooms.entry(endpoint).or_insert_with(|| room(found, busy).min(share));
@@ -85,10 +90,8 @@ impl Draft<'_> {
                 Ok(Went::Blocked(until)) => {
                     begun.blocked.insert(endpoint, until);
                 }
-                Err(_) => {
-                    if let Some(flow) = self.flows.get(&flow).cloned() {
-                        self.put(flow.park(admission.now), admission);
-                    }
+                Err(rejection) => {
+                    self.put_off(flow, rejection, &mut begun.refused, admission);
                 }
             }
         }
@@ -164,7 +167,7 @@ impl Draft<'_> {
             let Some(endpoint) = self.delivery(flow).map(|delivery| delivery.terms.endpoint) else {
                 return Err(self.missing(flow, id.to_string()));
             };
-            let found = self.endpoint(endpoint).ok_or_else(|| unknown(endpoint))?;
+            let found = self.endpoint(endpoint).ok_or_else(|| self.no_endpoint(endpoint))?;
             check_on(endpoint, found)?;
             if self.delivery(flow).is_some_and(|delivery| delivery.state.is_over()) {
                 let count = counts.entry(endpoint).or_default();
@@ -203,7 +206,9 @@ impl Draft<'_> {
             return Err(self.missing(id, id.to_string()));
         };
         let endpoint_id = delivery.terms.endpoint;
-        let Some(endpoint) = self.endpoint(endpoint_id) else { return Err(unknown(endpoint_id)) };
+        let Some(endpoint) = self.endpoint(endpoint_id) else {
+            return Err(self.no_endpoint(endpoint_id));
+        };
         let schedule = &self.rules.deliveries;
         let seed = admission.seed.child(["delivery", &id.to_string()]);
         let context = Context { now: admission.now, seed, endpoint, schedule };

@@ -68,7 +68,7 @@ impl Draft<'_> {
         id: EndpointId,
         admission: &Admission,
     ) -> Answer {
-        let mut endpoint = self.endpoint(id).cloned().ok_or_else(|| unknown(id))?;
+        let mut endpoint = self.endpoint(id).cloned().ok_or_else(|| self.no_endpoint(id))?;
         check_on(id, &endpoint)?;
         endpoint.told = endpoint.told.saturating_add(1);
         let data = to_json(&serde_json::json!({ "endpoint_id": id, "test": true }));
@@ -108,8 +108,9 @@ impl Draft<'_> {
         let Some(mut endpoint) = self.endpoint(id).cloned() else { return Ok(()) };
         let (now, schedule) = (admission.now, &self.rules.deliveries);
         let delivery = DeliveryId::from_uuid(delivery.uuid());
-        let reason =
-            endpoint.note(sign, delivery, (now, schedule)).filter(|_| endpoint.is_enabled());
+        // It is switched off in its merchant's record as well: if that cannot be read, the next failure tries again.
+        let can_switch = endpoint.is_enabled() && self.can_tell(&endpoint.merchant).is_ok();
+        let reason = endpoint.note(sign, delivery, (now, schedule)).filter(|_| can_switch);
         if let Some(reason) = reason {
             endpoint.status = Status::Disabled { reason: reason.to_owned(), at: now };
             endpoint.told = endpoint.told.saturating_add(1);
@@ -155,6 +156,7 @@ impl Draft<'_> {
         endpoint: &Endpoint,
         admission: &Admission,
     ) -> Result<(), Rejection> {
+        self.can_tell(&endpoint.merchant)?;
         let Some(mut merchant) = self.merchant(&endpoint.merchant).cloned() else {
             return Err(Rejection::UnknownMerchant { merchant: endpoint.merchant.clone() });
         };
@@ -172,6 +174,19 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Whether it is known who wants to hear of what becomes of a merchant's business. If not, nothing is told: nobody
+    /// would be.
+    pub(super) fn can_tell(&self, merchant: &str) -> Result<(), Rejection> {
+        self.check_readable(&RecordKey::merchant(merchant))
+    }
+
+    /// Why an endpoint is not among the records.
+    pub(super) fn no_endpoint(&self, id: EndpointId) -> Rejection {
+        let unreadable = self.check_readable(&RecordKey::endpoint(id)).err();
+        let unknown = || Rejection::UnknownRecord { kind: Kind::Endpoint, id: id.to_string() };
+        unreadable.unwrap_or_else(unknown)
+    }
+
     fn merchant(&self, id: &str) -> Option<&Merchant> {
         match &self.records.get(&RecordKey::merchant(id))?.content {
             Content::Merchant(merchant) => Some(merchant),
@@ -181,10 +196,6 @@ impl Draft<'_> {
             | Content::Endpoint(_) => None,
         }
     }
-}
-
-pub(super) fn unknown(id: EndpointId) -> Rejection {
-    Rejection::UnknownRecord { kind: Kind::Endpoint, id: id.to_string() }
 }
 
 pub(super) fn check_on(id: EndpointId, endpoint: &Endpoint) -> Result<(), Rejection> {

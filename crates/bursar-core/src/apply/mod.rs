@@ -11,7 +11,7 @@ mod wake;
 
 pub(crate) use payout::epoch_name;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::admit::{Admitted, Post, TakeBack};
@@ -104,6 +104,8 @@ struct Draft<'r> {
     control_before: Control,
     control: Control,
     records: BTreeMap<RecordKey, Record>,
+    /// Records that are there and cannot be read: whatever relies on one of them is refused.
+    unreadable_records: BTreeSet<RecordKey>,
     /// The version of each changed record when it was read.
     records_before: BTreeMap<RecordKey, Option<u64>>,
     /// The version of each record that a decision relied on.
@@ -119,6 +121,7 @@ impl<'r> Draft<'r> {
         let keys = std::mem::take(&mut records.keys);
         let control = std::mem::take(&mut records.control).unwrap_or_default();
         let registry = std::mem::take(&mut records.registry);
+        let unreadable_records = std::mem::take(&mut records.unreadable_records);
         Self {
             rules: batch.rules(),
             ledger: Ledger::new(records, room),
@@ -138,6 +141,7 @@ impl<'r> Draft<'r> {
             control_before: control.clone(),
             control,
             records: registry.into_iter().map(|record| (record.key(), record)).collect(),
+            unreadable_records: unreadable_records.into_iter().collect(),
             records_before: BTreeMap::new(),
             relied_on: BTreeMap::new(),
         }

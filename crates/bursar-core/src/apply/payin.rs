@@ -108,6 +108,7 @@ impl Draft<'_> {
             }
             Step::Moves { state, is_booked } => (state, is_booked),
         };
+        self.can_tell(&flow.merchant)?;
         if is_booked {
             // At the price that was quoted with the first word.
             let rule = self.rules.rulebook.rule(BOOKING)?;

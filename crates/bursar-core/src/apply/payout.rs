@@ -194,6 +194,9 @@ impl Draft<'_> {
         let context = Context { now, seed, name: &name, channel, is_frozen };
         let Some(advance) = advance(payout, event, &context)? else { return Ok(None) };
         let Advance { step, is_told, is_new_version } = advance;
+        if is_told {
+            self.can_tell(&flow.merchant)?;
+        }
         let mut payout = step.payout;
         self.book_all(&name, &mut payout, &step.bookings, admission)?;
         let flow = Flow {

@@ -20,6 +20,7 @@ impl Draft<'_> {
             self.merchant_is_open(merchant)?;
         }
         let key = change.target(admission);
+        self.check_readable(&key)?;
         let before = self.records.get(&key);
         let content = change.apply(before.map(|record| &record.content), &key, admission.now)?;
         if let Some(known) = before.filter(|known| known.content == content) {
@@ -78,9 +79,18 @@ impl Draft<'_> {
         });
     }
 
+    /// A record that cannot be read is not taken for one that is not there.
+    pub(super) fn check_readable(&self, key: &RecordKey) -> Result<(), Rejection> {
+        if self.unreadable_records.contains(key) {
+            return Err(Rejection::Unreadable { id: format!("{} {}", key.kind, key.id) });
+        }
+        Ok(())
+    }
+
     /// Nothing new begins for a merchant that is not there or closed.
     pub(super) fn merchant_is_open(&mut self, id: &str) -> Result<(), Rejection> {
         let key = RecordKey::merchant(id);
+        self.check_readable(&key)?;
         let found = self.records.get(&key);
         if let Some(record) = found {
             self.relied_on.entry(key).or_insert(record.version);

@@ -32,12 +32,7 @@ impl Draft<'_> {
             };
             match advanced {
                 Ok(()) => woken.flows.push(name),
-                Err(rejection) => {
-                    woken.refused.push((name, rejection));
-                    if let Some(flow) = self.flows.get(&id).cloned() {
-                        self.put(flow.park(admission.now), admission);
-                    }
-                }
+                Err(rejection) => self.put_off(id, rejection, &mut woken.refused, admission),
             }
         }
         // They stay due; whoever is behind them is woken all the same.
@@ -47,6 +42,19 @@ impl Draft<'_> {
         });
         woken.refused.extend(unreadable);
         Reply::Woken(woken)
+    }
+
+    /// What it must do was refused: it is set aside for a while, and somebody is told.
+    pub(super) fn put_off(
+        &mut self,
+        id: FlowId,
+        rejection: Rejection,
+        refused: &mut Vec<(String, Rejection)>,
+        admission: &Admission,
+    ) {
+        let Some(flow) = self.flows.get(&id).cloned() else { return };
+        refused.push((flow.name(), rejection));
+        self.put(flow.park(admission.now), admission);
     }
 
     /// Puts off the first that is due, so that those behind it are not kept waiting.

@@ -211,7 +211,7 @@ impl Engine {
                 Place::SetAside { .. } | Place::SetAsideDelivery => {
                     self.put_off(answer, turn.admitted_at);
                 }
-                Place::Deliver(asked) => self.delivering(&asked, answer),
+                Place::Deliver(asked) => self.delivering(&asked, answer, turn.admitted_at),
                 Place::Cancel(endpoint) => {
                     if matches!(answer, Ok(Reply::Woken(woken)) if !woken.flows.is_empty()) {
                         self.mail.switched_off(endpoint);
@@ -265,11 +265,14 @@ impl Engine {
         }
     }
 
-    fn delivering(&mut self, asked: &Deliver, answer: Answer) {
-        let Ok(Reply::Delivering(begun)) = answer else {
+    fn delivering(&mut self, asked: &Deliver, answer: Answer, now: Timestamp) {
+        let Ok(Reply::Delivering(mut begun)) = answer else {
             self.is_hungry = true;
             return;
         };
+        for (flow, rejection) in std::mem::take(&mut begun.refused) {
+            self.stats.alert(now, Alert::Refused { flow, rejection });
+        }
         self.apart.went_well(MAIL, (begun.count, asked.limit), self.limits.wake_max);
         self.is_hungry |= self.mail.begun(asked, begun);
     }

@@ -117,7 +117,10 @@ pub(super) async fn list(
     let page = Page { cursor: filter.cursor, limit: filter.limit };
     let limit = page.limit()?;
     let found = app.0.readers.read(async move |store| {
-        store.records(Kind::Beneficiary, merchant.as_deref(), page.cursor.as_deref(), limit).await
+        Ok(store
+            .records(Kind::Beneficiary, merchant.as_deref(), page.cursor.as_deref(), limit)
+            .await?
+            .records)
     });
     let found = found.await?.into_iter().map(Beneficiary::new).collect::<Result<_, _>>()?;
     Ok(Reply(Listed::full(found, limit, |beneficiary| beneficiary.id.clone())))

@@ -205,7 +205,10 @@ pub(super) async fn list(
     let page = Page { cursor: filter.cursor, limit: filter.limit };
     let limit = page.limit()?;
     let found = app.0.readers.read(async move |store| {
-        store.records(Kind::Endpoint, merchant.as_deref(), page.cursor.as_deref(), limit).await
+        Ok(store
+            .records(Kind::Endpoint, merchant.as_deref(), page.cursor.as_deref(), limit)
+            .await?
+            .records)
     });
     let found: Vec<_> =
         found.await?.into_iter().map(WebhookEndpoint::new).collect::<Result<_, _>>()?;

@@ -173,7 +173,10 @@ async fn keys(
 ) -> Result<Reply<Listed<Key>>, Problem> {
     let limit = page.limit()?;
     let found = app.0.readers.read(async move |store| {
-        store.records(Kind::ApiKey, merchant.as_deref(), page.cursor.as_deref(), limit).await
+        Ok(store
+            .records(Kind::ApiKey, merchant.as_deref(), page.cursor.as_deref(), limit)
+            .await?
+            .records)
     });
     let keys = found.await?.into_iter().map(Key::new).collect::<Result<_, _>>()?;
     Ok(Reply(Listed::full(keys, limit, |key| key.id.clone())))

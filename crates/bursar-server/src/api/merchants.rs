@@ -102,7 +102,7 @@ pub(super) async fn list(
 ) -> Result<Reply<Listed<Merchant>>, Problem> {
     let limit = page.limit()?;
     let found = app.0.readers.read(async move |store| {
-        store.records(Kind::Merchant, None, page.cursor.as_deref(), limit).await
+        Ok(store.records(Kind::Merchant, None, page.cursor.as_deref(), limit).await?.records)
     });
     let merchants = found.await?.into_iter().map(Merchant::new).collect::<Result<_, _>>()?;
     Ok(Reply(Listed::full(merchants, limit, |merchant| merchant.id.clone())))

@@ -12,7 +12,7 @@ use bursar_core::registry::{Kind, Record, RecordKey};
 use super::Memory;
 use crate::StoreError;
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, WINDOW, is_of,
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, RecordPage, WINDOW, is_of,
 };
 
 fn at_most(limit: u32) -> usize {
@@ -105,13 +105,14 @@ impl Browse for Memory {
         merchant: Option<&str>,
         before: Option<&str>,
         limit: u32,
-    ) -> Result<Vec<Record>, StoreError> {
+    ) -> Result<RecordPage, StoreError> {
         let records = self.registry.values().rev().filter(|record| {
             record.content.kind() == kind
                 && merchant.is_none_or(|merchant| record.merchant() == merchant)
                 && before.is_none_or(|before| record.id.as_str() < before)
         });
-        Ok(records.take(at_most(limit)).cloned().collect())
+        let records = records.take(at_most(limit)).cloned().collect();
+        Ok(RecordPage { records, unreadable: Vec::new() })
     }
 
     async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {

@@ -91,6 +91,7 @@ impl Turn for MemoryTurn<'_> {
                 .iter()
                 .filter_map(|key| memory.registry.get(key).cloned())
                 .collect(),
+            unreadable_records: Vec::new(),
             keys: plan.keys.iter().filter_map(|key| memory.keys.get(key).cloned()).collect(),
         })
     }

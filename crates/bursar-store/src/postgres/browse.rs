@@ -14,8 +14,8 @@ use super::row::{self, get};
 use super::{Postgres, feed, flows, lanes, registry};
 use crate::StoreError;
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, WINDOW, condition,
-    submit_channels,
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, RecordPage, WINDOW,
+    condition, submit_channels,
 };
 use crate::chart_lines::{damaged, time};
 
@@ -147,7 +147,7 @@ impl Browse for Postgres {
         merchant: Option<&str>,
         before: Option<&str>,
         limit: u32,
-    ) -> Result<Vec<Record>, StoreError> {
+    ) -> Result<RecordPage, StoreError> {
         self.reconnect().await?;
         registry::page(&self.session(), kind, merchant, before, limit).await
     }

@@ -52,6 +52,9 @@ pub(super) async fn load(
         // Another process has opened accounts under a chart line that is new to this one.
         *lines = row::chart_lines(session.client).await?;
     }
+    let transactions = transactions(session, plan).await?;
+    let control = if plan.control { Some(control::load(session).await?) } else { None };
+    let (registry, unreadable_records) = registry::load(session, plan).await?;
     Ok(ReadSet {
         time: get::<Option<i64>>(head, 0)?.map(time).transpose()?,
         accounts: accounts
@@ -63,11 +66,12 @@ pub(super) async fn load(
             .map(|row| Ok((hold_key(row)?, row::hold(row, 2)?)))
             .collect::<Result<_, StoreError>>()?,
         references: references?.iter().map(reference).collect::<Result<_, _>>()?,
-        transactions: transactions(session, plan).await?,
+        transactions,
         flows,
         unreadable,
-        control: if plan.control { Some(control::load(session).await?) } else { None },
-        registry: registry::load(session, plan).await?,
+        control,
+        registry,
+        unreadable_records,
         // Last, like references: what was answered since the reads above must be known as answered.
         keys: flows::keys(session, plan).await?,
     })

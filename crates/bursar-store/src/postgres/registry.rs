@@ -8,26 +8,40 @@ use tokio_postgres::{GenericClient, Row, Transaction};
 
 use super::row::get;
 use super::session::Session;
-use crate::StoreError;
 use crate::chart_lines::{damaged, time};
+use crate::{RecordPage, StoreError};
 
 /// The columns that `record` reads.
 const RECORDS: &str =
     "SELECT r.kind, r.id, r.version, r.content, r.created_at, r.updated_at FROM registry r";
 
+/// The records that are planned for, and those of them that cannot be read.
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
     plan: &ReadPlan,
-) -> Result<Vec<Record>, StoreError> {
+) -> Result<(Vec<Record>, Vec<RecordKey>), StoreError> {
     if plan.registry.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     }
     let (kinds, ids): (Vec<&str>, Vec<&str>) =
         plan.registry.iter().map(|key| (key.kind.name(), key.id.as_str())).unzip();
     let sql = format!(
         "{RECORDS} JOIN unnest($1::text[], $2::text[]) AS k (kind, id) ON r.kind = k.kind AND r.id = k.id"
     );
-    session.query(&sql, &[&kinds, &ids]).await?.iter().map(record).collect()
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+    for row in &session.query(&sql, &[&kinds, &ids]).await? {
+        match record(row) {
+            Ok(record) => found.push(record),
+            // One row must not stop all others.
+            Err(StoreError::Corrupt(_)) => {
+                let (kind, id): (&str, &str) = (get(row, 0)?, get(row, 1)?);
+                let is_it = |key: &&RecordKey| key.kind.name() == kind && key.id == id;
+                unreadable.extend(plan.registry.iter().find(is_it).cloned());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((found, unreadable))
 }
 
 pub(super) async fn find(
@@ -45,13 +59,27 @@ pub(super) async fn page(
     merchant: Option<&str>,
     before: Option<&str>,
     limit: u32,
-) -> Result<Vec<Record>, StoreError> {
+) -> Result<RecordPage, StoreError> {
     let sql = format!(
         "{RECORDS} WHERE r.kind = $1 AND ($2::text IS NULL OR r.merchant = $2)
                      AND ($3::text IS NULL OR r.id < $3) ORDER BY r.id DESC LIMIT $4"
     );
-    let values: [&(dyn ToSql + Sync); 4] = [&kind.name(), &merchant, &before, &i64::from(limit)];
-    session.query(&sql, &values).await?.iter().map(record).collect()
+    let (mut page, mut before) = (RecordPage::default(), before.map(str::to_owned));
+    let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+    loop {
+        // What cannot be read takes nobody's place.
+        let missing = wanted.saturating_sub(page.records.len());
+        let at_most = i64::try_from(missing).map_err(damaged)?;
+        let values: [&(dyn ToSql + Sync); 4] = [&kind.name(), &merchant, &before, &at_most];
+        let rows = session.query(&sql, &values).await?;
+        for row in &rows {
+            page.push(get(row, 1)?, record(row))?;
+        }
+        if rows.len() < missing || page.records.len() >= wanted {
+            return Ok(page);
+        }
+        before = rows.last().map(|row| get(row, 1)).transpose()?;
+    }
 }
 
 pub(super) async fn save(

@@ -15,8 +15,8 @@ use super::row::{self, get};
 use super::{Sqlite, feed, flows, registry};
 use crate::StoreError;
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, WINDOW, condition,
-    submit_channels,
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, RecordPage, WINDOW,
+    condition, submit_channels,
 };
 use crate::chart_lines::{damaged, time};
 
@@ -144,7 +144,7 @@ impl Browse for Sqlite {
         merchant: Option<&str>,
         before: Option<&str>,
         limit: u32,
-    ) -> Result<Vec<Record>, StoreError> {
+    ) -> Result<RecordPage, StoreError> {
         registry::page(&self.connection, kind, merchant, before, limit)
     }
 

@@ -55,7 +55,12 @@ pub(super) fn load(
     flows::load(connection, plan, &mut records)?;
     records.control = plan.control.then(|| control::load(connection)).transpose()?;
     for key in &plan.registry {
-        records.registry.extend(registry::find(connection, key)?);
+        match registry::find(connection, key) {
+            Ok(found) => records.registry.extend(found),
+            // One row must not stop all others.
+            Err(StoreError::Corrupt(_)) => records.unreadable_records.push(key.clone()),
+            Err(error) => return Err(error),
+        }
     }
     Ok(records)
 }

@@ -7,8 +7,8 @@ use rusqlite::{Connection, Row, params};
 use super::load::{all, one};
 use super::row::get;
 use super::save::write_one;
-use crate::StoreError;
 use crate::chart_lines::{damaged, time};
+use crate::{RecordPage, StoreError};
 
 /// The columns that `record` reads.
 const RECORDS: &str = "SELECT kind, id, version, content, created_at, updated_at FROM registry";
@@ -25,19 +25,33 @@ pub(super) fn page(
     merchant: Option<&str>,
     before: Option<&str>,
     limit: u32,
-) -> Result<Vec<Record>, StoreError> {
+) -> Result<RecordPage, StoreError> {
     let sql = format!(
         "{RECORDS} WHERE kind = ?1 AND (?2 IS NULL OR merchant = ?2) AND (?3 IS NULL OR id < ?3)
          ORDER BY id DESC LIMIT ?4"
     );
-    all(connection, &sql, params![kind.name(), merchant, before, limit], record)
+    let (mut page, mut before) = (RecordPage::default(), before.map(str::to_owned));
+    let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+    loop {
+        // What cannot be read takes nobody's place.
+        let missing = wanted.saturating_sub(page.records.len());
+        let values = params![kind.name(), merchant, before, number(missing)?];
+        let rows = all(connection, &sql, values, |row| Ok((get::<String>(row, 1)?, record(row))))?;
+        before = rows.last().map(|(id, _)| id.clone());
+        let count = rows.len();
+        for (id, read) in rows {
+            page.push(id, read)?;
+        }
+        if count < missing || page.records.len() >= wanted {
+            return Ok(page);
+        }
+    }
 }
 
 /// What a decision relied on needs no second look: from load to save nobody else writes.
 pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), StoreError> {
     for change in &commit.records {
         let record = &change.after;
-        let number = |number: u64| i64::try_from(number).map_err(damaged);
         let version = number(record.version)?;
         let (kind, content) = (record.content.kind().name(), record.content.encode());
         let updated_at = record.updated_at.as_microsecond();
@@ -61,6 +75,10 @@ pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), Store
         }
     }
     Ok(())
+}
+
+fn number(number: impl TryInto<i64, Error: std::fmt::Display>) -> Result<i64, StoreError> {
+    number.try_into().map_err(damaged)
 }
 
 fn record(row: &Row<'_>) -> Result<Record, StoreError> {

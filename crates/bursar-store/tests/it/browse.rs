@@ -88,7 +88,7 @@ async fn all_records(store: &mut impl Browse, kind: Kind) -> Vec<Record> {
     let mut found: Vec<Record> = Vec::new();
     loop {
         let before = found.last().map(|record| record.id.clone());
-        let page = store.records(kind, None, before.as_deref(), 2).await.unwrap();
+        let page = store.records(kind, None, before.as_deref(), 2).await.unwrap().records;
         if page.is_empty() {
             return found;
         }

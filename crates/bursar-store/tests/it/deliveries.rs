@@ -297,7 +297,7 @@ async fn endpoints_are_checked(store: impl Store + Query + Browse) {
     let (_, parcels) = office.deliver(deliver(1)).await;
     assert_eq!(parcels[0].secrets, ["newer"]);
     let records = office.desk.store.records(Kind::Endpoint, Some("m1"), None, 100).await.unwrap();
-    assert_eq!(records.len(), 16);
+    assert_eq!(records.records.len(), 16);
     office.desk.assert_sound().await;
 }
 

@@ -29,4 +29,5 @@ mod standing_still;
 mod switched_off;
 mod unknown;
 mod unreadable;
+mod unreadable_records;
 mod workload;

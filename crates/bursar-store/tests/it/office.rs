@@ -65,7 +65,7 @@ pub(crate) struct Office<'r, S> {
 impl<S: Store + Query + Browse> Office<'_, S> {
     /// A customer pays, and the merchant is told once.
     pub(crate) async fn tell(&mut self) -> EventId {
-        let payin = self.payin();
+        let payin = self.payin(Said::Completed);
         let commit = self.desk.commit(payin).await;
         assert!(commit.answers[0].is_ok(), "{:?}", commit.answers);
         commit.events[0].id
@@ -73,11 +73,13 @@ impl<S: Store + Query + Browse> Office<'_, S> {
 
     /// So many customers pay at once.
     pub(crate) async fn tell_many(&mut self, count: u32) {
-        let payins = (0..count).map(|_| self.payin()).collect();
-        self.desk.commit_together(payins).await;
+        let payins = (0..count).map(|_| self.payin(Said::Completed)).collect();
+        let commit = self.desk.commit_all(payins).await;
+        assert!(commit.answers.iter().all(Result::is_ok), "{:?}", commit.answers);
     }
 
-    fn payin(&mut self) -> Body {
+    /// Something that is said about a pay-in of its own.
+    pub(crate) fn payin(&mut self, said: Said) -> Body {
         self.payins += 1;
         let name = format!("r{}", self.payins);
         Body::TakePayIn(NewPayIn {
@@ -88,7 +90,7 @@ impl<S: Store + Query + Browse> Office<'_, S> {
             reference: name.clone(),
             currency: "PKR".to_owned(),
             amount: "10.00".to_owned(),
-            said: Said::Completed,
+            said,
             event: name,
         })
     }

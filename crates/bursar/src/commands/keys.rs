@@ -61,9 +61,14 @@ async fn rotate(store: &mut AnyStore, rules: &Rules, vault: &Vault) -> Result<u3
     let (mut count, mut before) = (0_u32, None::<String>);
     loop {
         let page = store.records(Kind::Endpoint, None, before.as_deref(), 500).await?;
-        let Some(last) = page.last() else { return Ok(count) };
+        if let Some(id) = page.unreadable.first() {
+            return Err(Failure::new(format!(
+                "{id} is kept in a form that this version cannot read, and its secrets stay sealed as they are: keep the older keys. {count} endpoints before it were sealed anew. Run the version that wrote it, or look at its row"
+            )));
+        }
+        let Some(last) = page.records.last() else { return Ok(count) };
         before = Some(last.id.clone());
-        for record in page {
+        for record in page.records {
             let (Content::Endpoint(endpoint), Ok(id)) = (record.content, record.id.parse()) else {
                 continue;
             };

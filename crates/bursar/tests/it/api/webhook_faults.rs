@@ -119,3 +119,49 @@ fn a_replay_of_many_gets_past_those_whose_endpoint_is_off() {
     let made_up = json!({"cursor": "webhook-dead.x"});
     admin.post("/v1/dead-letters/replay", &made_up).refused(400, "bad_request");
 }
+
+/// A newer version has written it, say, and somebody went back to this one.
+#[test]
+fn with_an_endpoint_that_cannot_be_read_it_starts_and_serves_all_others() {
+    let receiver = Receiver::start(|_, _| (200, Vec::new(), Vec::new()));
+    let mut server = Server::with("[webhooks]\nallow_hosts = [\"127.0.0.1\"]\n", &[]);
+    let admin = server.admin();
+    let mut made = Vec::new();
+    for merchant in ["m1", "m2"] {
+        admin.merchant(merchant, "0.00");
+        let body = json!({"merchant_id": merchant, "url": receiver.url("/")});
+        made.push(admin.post("/v1/webhook-endpoints", &body).is(201));
+    }
+    server.kill();
+    let books = std::path::Path::new(&server.data()).join("bursar.sqlite");
+    let spoil = "UPDATE registry SET content = '{\"new\":1,' || substr(content, 2) WHERE id = ?1";
+    let connection = rusqlite::Connection::open(books).unwrap();
+    assert_eq!(connection.execute(spoil, [id(&made[0])]).unwrap(), 1);
+    drop(connection);
+    // Its keys are still asked for.
+    let keys = std::path::Path::new(&server.data()).join("secret-keys");
+    let away = keys.with_extension("away");
+    std::fs::rename(&keys, &away).unwrap();
+    let said = server.start_in_vain();
+    assert!(said.contains("BURSAR_SECRET_KEYS"), "{said}");
+    std::fs::rename(&away, &keys).unwrap();
+
+    server.start();
+    let admin = server.admin();
+    let listed = admin.get("/v1/webhook-endpoints").is(200);
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1);
+    let path = format!("/v1/webhook-endpoints/{}/test", id(&made[0]));
+    admin.post(&path, &json!({})).refused(500, "unreadable");
+    admin.fund("m1", "5.00");
+    admin.fund("m2", "6.00");
+    let got = until("the other is told", || receiver.got().into_iter().next());
+    assert_eq!(got.json()["merchant_id"], "m2");
+    until("what it is told waits", || {
+        let waits = admin.get("/v1/deliveries?merchant_id=m1").is(200);
+        (waits["data"][0]["status"] == "PENDING").then_some(())
+    });
+    server.kill();
+    let rotate = ["keys", "rotate", "--data", &server.data()];
+    let said = crate::bursar::bursar_with(&rotate, &[]).refused();
+    assert!(said.contains("keep the older keys"), "{said}");
+}
