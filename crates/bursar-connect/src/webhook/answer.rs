@@ -57,6 +57,8 @@ pub enum Class {
     Closed,
     /// The event cannot be signed or put into headers: our mistake; nothing was sent.
     Signing,
+    /// This machine has no files or ports left, so nothing was sent: the endpoint has nothing to do with it.
+    NoMeans,
 }
 
 impl Class {
@@ -70,6 +72,7 @@ impl Class {
             Self::Protocol => "protocol",
             Self::Closed => "closed",
             Self::Signing => "signing",
+            Self::NoMeans => "no_means",
         }
     }
 }
@@ -111,6 +114,20 @@ impl NotAnswered {
         }
         Self::new(class, texts.join(": "))
     }
+}
+
+/// Whether this machine could not even begin, for want of files, ports or memory.
+pub(crate) fn is_ours(error: &io::Error) -> bool {
+    // Too many open files, in this process or in all of them; the same number everywhere but not a kind of its own.
+    const NO_FILES: [i32; 2] = [24, 23];
+    error.raw_os_error().is_some_and(|code| NO_FILES.contains(&code))
+        || matches!(
+            error.kind(),
+            io::ErrorKind::AddrNotAvailable
+                | io::ErrorKind::AddrInUse
+                | io::ErrorKind::NetworkDown
+                | io::ErrorKind::OutOfMemory
+        )
 }
 
 /// An I/O error hides the error that it was made from.

@@ -18,7 +18,7 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tower_service::Service;
 
-use super::answer::{Class, NotAnswered};
+use super::answer::{Class, NotAnswered, is_ours};
 use super::line::Line;
 use super::policy::{Place, Policy};
 use super::resolve::Resolver;
@@ -118,7 +118,7 @@ impl Way {
         place: &Place,
         addresses: &[SocketAddr],
     ) -> Result<TcpStream, NotAnswered> {
-        let mut why = "there is no address".to_owned();
+        let (mut why, mut class) = ("there is no address".to_owned(), Class::Connect);
         for address in addresses {
             why = match timeout(DIAL_MAX, (self.dial)(*address)).await {
                 Ok(Ok(socket)) => {
@@ -126,11 +126,17 @@ impl Way {
                     let _is_set = socket.set_nodelay(true);
                     return Ok(socket);
                 }
-                Ok(Err(error)) => error.to_string(),
+                Ok(Err(error)) => {
+                    // Nobody knows what that address would have said.
+                    if is_ours(&error) {
+                        class = Class::NoMeans;
+                    }
+                    error.to_string()
+                }
                 Err(_) => "no connection in time".to_owned(),
             };
         }
-        Err(NotAnswered::new(Class::Connect, format!("{}: {why}", place.host)))
+        Err(NotAnswered::new(class, format!("{}: {why}", place.host)))
     }
 
     async fn secure(&self, place: &Place, socket: TcpStream) -> Result<Line, NotAnswered> {

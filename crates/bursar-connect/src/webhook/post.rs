@@ -85,6 +85,9 @@ fn outcome(result: Result<Answered, NotAnswered>) -> Outcome {
         Err(NotAnswered { class: Class::Signing, detail }) => {
             Outcome::Unsendable { what: Unsendable::Signing, detail }
         }
+        Err(NotAnswered { class: Class::NoMeans, detail }) => {
+            Outcome::Unsendable { what: Unsendable::NoMeans, detail }
+        }
         Err(NotAnswered { class, detail }) => {
             Outcome::Failed { class: class.name().to_owned(), detail }
         }

@@ -12,11 +12,12 @@ use hickory_resolver::config::{
     ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolveHosts, ResolverConfig,
     ResolverOpts,
 };
+use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::system_conf::read_system_conf;
 use tokio::net::lookup_host;
 
-use super::answer::{Class, NotAnswered};
+use super::answer::{Class, NotAnswered, is_ours};
 use super::policy::{Place, Policy};
 
 /// How long one question may take; it is asked twice.
@@ -83,15 +84,22 @@ impl Resolver {
     async fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, NotAnswered> {
         let failed = |why: &str| NotAnswered::new(Class::Dns, format!("{host}: {why}"));
         let resolver = self.0.as_ref().map_err(|why| failed(why))?;
-        let found = resolver.lookup_ip(format!("{host}.")).await;
-        Ok(found.map_err(|error| failed(&error.to_string()))?.into_iter().collect())
+        let found = resolver.lookup_ip(format!("{host}.")).await.map_err(|error| {
+            let is_ours = matches!(&error, NetError::Io(error) if is_ours(error));
+            let class = if is_ours { Class::NoMeans } else { Class::Dns };
+            NotAnswered::new(class, format!("{host}: {error}"))
+        })?;
+        Ok(found.into_iter().collect())
     }
 }
 
 /// Whatever the system knows, its list of hosts included. Only for hosts that are allowed by name.
 async fn system(place: &Place) -> Result<Vec<IpAddr>, NotAnswered> {
     let found = lookup_host((place.host.as_str(), place.port)).await;
-    let failed = |error| NotAnswered::new(Class::Dns, format!("{}: {error}", place.host));
+    let failed = |error: std::io::Error| {
+        let class = if is_ours(&error) { Class::NoMeans } else { Class::Dns };
+        NotAnswered::new(class, format!("{}: {error}", place.host))
+    };
     Ok(found.map_err(failed)?.map(|address| address.ip()).collect())
 }
 

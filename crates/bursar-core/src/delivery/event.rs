@@ -46,6 +46,8 @@ pub enum Unsendable {
     Signing,
     /// Its secrets were sealed with a key that is not here.
     NoKey,
+    /// This machine could not even begin: it has no files or ports left. Nothing was sent.
+    NoMeans,
 }
 
 /// A time, and when it counts as over.

@@ -11,6 +11,8 @@ pub struct Schedule {
     pub pauses: Vec<SignedDuration>,
     /// A pause is up to this much longer, so that those who fail together do not come back together.
     pub jitter_percent: u32,
+    /// How soon to try again what could not even be sent: no attempt was made.
+    pub unsent_pause: SignedDuration,
     /// How long a receiver may ask to be left alone, at most.
     pub retry_after_max: SignedDuration,
     /// An attempt that has not come back by then is lost.
@@ -30,6 +32,7 @@ impl Default for Schedule {
         Self {
             pauses: minutes.into_iter().map(SignedDuration::from_mins).collect(),
             jitter_percent: 10,
+            unsent_pause: SignedDuration::from_secs(10),
             retry_after_max: SignedDuration::from_hours(72),
             lease: SignedDuration::from_secs(35),
             breaker_after: 20,
@@ -57,6 +60,11 @@ impl Schedule {
         let step = *self.pauses.get(index)?;
         let asked = retry_after.map_or(step, |asked| asked.min(self.retry_after_max));
         Some(self.jittered(step.max(asked), seed))
+    }
+
+    /// The pause behind an attempt that never began.
+    pub(super) fn unsent_pause(&self, seed: &Seed) -> SignedDuration {
+        self.jittered(self.unsent_pause, seed)
     }
 
     fn jittered(&self, pause: SignedDuration, seed: &Seed) -> SignedDuration {

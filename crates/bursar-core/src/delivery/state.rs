@@ -17,6 +17,9 @@ pub const LEASES: &str = "webhook-lease";
 pub const DEAD: &str = "webhook-dead";
 pub const CANCELLED: &str = "webhook-cancelled";
 
+/// The class of an attempt that never began, for want of files or ports.
+pub(super) const UNSENT: &str = "no_means";
+
 /// Attempts that are kept in full, the latest.
 const HISTORY_MAX: usize = 16;
 
@@ -31,7 +34,7 @@ pub struct Delivery {
     pub state: State,
     /// How many attempts were made.
     pub attempts: u32,
-    /// How many of them were made before it was last replayed.
+    /// How many of them do not count: they were made before it was last replayed, or never began.
     #[serde(default)]
     pub before: u32,
     /// Somebody has asked for it again: it waits behind everything that is new.
@@ -210,6 +213,11 @@ impl Delivery {
     }
 
     pub(super) fn remember(&mut self, attempted: Attempted) {
+        // However often nothing was sent, what was said to those that were is still there.
+        let is_unsent = |known: &Attempted| known.result.is_unsent();
+        if is_unsent(&attempted) && self.history.last().is_some_and(is_unsent) {
+            self.history.pop();
+        }
         if self.history.len() >= HISTORY_MAX {
             self.history.remove(0);
         }
@@ -220,6 +228,10 @@ impl Delivery {
 impl Result {
     pub(super) fn is_success(&self) -> bool {
         matches!(self, Self::Answered { status, .. } if (200..300).contains(status))
+    }
+
+    fn is_unsent(&self) -> bool {
+        matches!(self, Self::Failed { class, .. } if class == UNSENT)
     }
 
     pub fn error(&self) -> Option<String> {

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::event::{Event, Outcome, Unsendable, later};
 use super::schedule::Schedule;
-use super::state::{Attempted, Deadlettered, Delivery, Result, State};
+use super::state::{Attempted, Deadlettered, Delivery, Result, State, UNSENT};
 use crate::ids::Seed;
 use crate::registry::{Endpoint, Sign};
 
@@ -146,22 +146,36 @@ fn returned(
             remembered(delivery, attempted(result), state, Some(Sign::Failed))
         }
         Outcome::Unsendable { what, detail } => {
+            let failed = |class: &str| {
+                attempted(Result::Failed { class: class.to_owned(), detail: detail.clone() })
+            };
             let reason = match what {
                 Unsendable::Serialisation => Deadlettered::SerialisationFailed,
                 Unsendable::Signing => Deadlettered::SigningFailed,
                 // Another process may have it, or this one after its next start.
                 Unsendable::NoKey => {
-                    let class = "no_key".to_owned();
-                    let result = Result::Failed { class, detail: detail.clone() };
                     let state = after_failure(delivery, None, Sign::Failed, context);
-                    return remembered(delivery, attempted(result), state, None);
+                    return remembered(delivery, failed("no_key"), state, None);
                 }
+                Unsendable::NoMeans => return unsent(delivery, failed(UNSENT), context),
             };
-            let result = Result::Failed { class: reason.name().to_owned(), detail: detail.clone() };
             // Our fault: it says nothing about the endpoint.
-            remembered(delivery, attempted(result), State::Dlq { reason, since: now }, None)
+            let state = State::Dlq { reason, since: now };
+            remembered(delivery, failed(reason.name()), state, None)
         }
     }
+}
+
+/// It never began, so it does not count, and says nothing about the endpoint.
+fn unsent(delivery: &Delivery, attempted: Attempted, context: &Context<'_>) -> Step {
+    let state = if context.endpoint.is_enabled() {
+        let pause = context.schedule.unsent_pause(&context.seed);
+        State::WaitingRetry { due: later(context.now, pause) }
+    } else {
+        State::Cancelled { since: context.now }
+    };
+    let before = delivery.before.saturating_add(1);
+    remembered(&Delivery { before, ..delivery.clone() }, attempted, state, None)
 }
 
 /// 410: the receiver wants no more.
@@ -191,6 +205,7 @@ pub(crate) fn is_buried_by(delivery: &Delivery, event: &Event, schedule: &Schedu
         Outcome::Answered { status, .. } => is_last && !(200..300).contains(status),
         Outcome::Failed { .. } | Outcome::Unsendable { what: Unsendable::NoKey, .. } => is_last,
         Outcome::Unsendable { what: Unsendable::Serialisation | Unsendable::Signing, .. } => true,
+        Outcome::Unsendable { what: Unsendable::NoMeans, .. } => false,
     }
 }
 

@@ -104,6 +104,8 @@ fn every_state_answers_every_event() {
             ("no answer", returned(attempt, failed.clone())),
             ("cannot be signed", returned(attempt, unsendable(Unsendable::Signing))),
             ("cannot be written", returned(attempt, unsendable(Unsendable::Serialisation))),
+            ("no key", returned(attempt, unsendable(Unsendable::NoKey))),
+            ("no means", returned(attempt, unsendable(Unsendable::NoMeans))),
             ("endpoint off", Event::EndpointOff),
             ("replayed", Event::Replayed),
         ];
@@ -166,6 +168,41 @@ fn whoever_asks_for_time_gets_it_but_not_for_ever_and_nobody_comes_early() {
         pauses.insert(pause);
     }
     assert!(pauses.len() > 150, "those who fail together do not come back together");
+}
+
+/// Out of files for a while: the endpoint has as many attempts as ever, and nobody has forgotten what it said before.
+#[test]
+fn what_never_began_costs_no_attempt_and_says_nothing_about_the_endpoint() {
+    let (schedule, seed, endpoint) = (calm(), Seed::from(1), endpoint(Status::Enabled));
+    let context = |now| Context { now, seed, endpoint: &endpoint, schedule: &schedule };
+    let attempt = |delivery: &Delivery, outcome: Outcome, now| {
+        let Step::Sends(sent) = step(delivery, &Event::Due, &context(now)) else {
+            panic!("not sent")
+        };
+        let event = Event::Returned { attempt: sent.attempts, took_ms: 1, outcome };
+        let Step::Moves { delivery, sign } = step(&sent, &event, &context(now)) else {
+            panic!("it does not move on")
+        };
+        let State::WaitingRetry { due } = delivery.state else { panic!("{:?}", delivery.state) };
+        (delivery, due, sign)
+    };
+    let no_means = || {
+        let detail = "too many open files".to_owned();
+        Outcome::Unsendable { what: Unsendable::NoMeans, detail }
+    };
+    let first = delivery(State::Pending { due: at(0) }, 0);
+    let (mut delivery, mut due, _) = attempt(&first, answered(500), at(0));
+    for _ in 0..100 {
+        let (next, again, sign) = attempt(&delivery, no_means(), due);
+        assert_eq!((again.duration_since(due), sign), (SignedDuration::from_secs(10), None));
+        (delivery, due) = (next, again);
+    }
+    let errors: Vec<_> = delivery.history.iter().filter_map(|it| it.result.error()).collect();
+    assert_eq!(errors, ["it answered 500", "no_means: too many open files"]);
+    // The second of the schedule follows, with its own pause.
+    let (delivery, again, sign) = attempt(&delivery, answered(500), due);
+    assert_eq!((again.duration_since(due).as_mins(), sign), (5, Some(Sign::Failed)));
+    assert_eq!(delivery.attempts, 102, "numbers are not used twice");
 }
 
 /// D2: all of these fail in one turn, and none of the next times has many more of them than any other.

@@ -22,11 +22,18 @@ type Dialled = Arc<Mutex<Vec<SocketAddr>>>;
 
 /// A way out that remembers where somebody wanted to go, and takes nobody there.
 fn nowhere() -> (Dial, Dialled) {
+    failing(|_| io::ErrorKind::ConnectionRefused.into())
+}
+
+/// The same for a reason of its own, for each time that somebody wants to go.
+fn failing(why: impl Fn(usize) -> io::Error + Send + Sync + 'static) -> (Dial, Dialled) {
     let dialled = Dialled::default();
     let remembered = Arc::clone(&dialled);
     let dial: Dial = Arc::new(move |address| {
-        remembered.lock().unwrap().push(address);
-        Box::pin(async { Err::<TcpStream, _>(io::ErrorKind::ConnectionRefused.into()) })
+        let mut remembered = remembered.lock().unwrap();
+        remembered.push(address);
+        let error = why(remembered.len());
+        Box::pin(async { Err::<TcpStream, _>(error) })
     });
     (dial, dialled)
 }
@@ -114,6 +121,36 @@ async fn all_good_addresses_are_tried_up_to_a_limit() {
     let both = World::new(vec![reply(60, &["2606:2800:220:1::1", PUBLIC])]).await;
     assert_eq!(word(&both.send().await), Err(Class::Connect));
     assert_eq!(both.dialled(), [format!("{PUBLIC}:8443"), "[2606:2800:220:1::1]:8443".to_owned()]);
+}
+
+/// What this machine lacks is not held against the endpoint, whichever of its addresses met with it.
+#[tokio::test]
+async fn a_machine_without_files_or_ports_says_nothing_about_the_endpoint() {
+    type Made = fn() -> io::Error;
+    let cases: [(Made, Class); 8] = [
+        (|| io::Error::from_raw_os_error(24), Class::NoMeans),
+        (|| io::Error::from_raw_os_error(23), Class::NoMeans),
+        (|| io::ErrorKind::AddrNotAvailable.into(), Class::NoMeans),
+        (|| io::ErrorKind::AddrInUse.into(), Class::NoMeans),
+        (|| io::ErrorKind::OutOfMemory.into(), Class::NoMeans),
+        (|| io::ErrorKind::ConnectionRefused.into(), Class::Connect),
+        (|| io::ErrorKind::HostUnreachable.into(), Class::Connect),
+        (|| io::ErrorKind::TimedOut.into(), Class::Connect),
+    ];
+    for (made, expected) in cases {
+        for at in [1, 2] {
+            let dns = Dns::new(vec![reply(60, &[PUBLIC, OTHER])]).await;
+            let refused = || io::ErrorKind::ConnectionRefused.into();
+            let (dial, dialled) = failing(move |number| {
+                Some(made()).filter(|_| number == at).unwrap_or_else(refused)
+            });
+            let settings = Settings { nameservers: vec![dns.address], ..settings() };
+            let sender = Sender::with_dial(settings, dial).unwrap();
+            let sent = send(&sender, "https://hooks.merchant.example:8443/in").await;
+            assert_eq!(word(&sent), Err(expected), "{}", made());
+            assert_eq!(dialled.lock().unwrap().len(), 2, "the other address is tried");
+        }
+    }
 }
 
 /// A10: an alias is followed, and what counts is where it ends.
