@@ -1,6 +1,7 @@
 //! Whichever store was named: one type for whoever does not care which.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bursar_core::commit::{Commit, SavedCommit};
 use bursar_core::control::Control;
@@ -95,6 +96,10 @@ impl Store for AnyStore {
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
         on!(self, store => store.has_commit(id))
+    }
+
+    async fn stand_back(&mut self, pause: Duration) {
+        on!(self, store => store.stand_back(pause));
     }
 }
 

@@ -15,6 +15,7 @@ mod turn;
 mod walk;
 
 use std::future::Future;
+use std::time::Duration;
 
 use bursar_core::commit::{Commit, SavedCommit};
 use bursar_core::control::Control;
@@ -46,6 +47,11 @@ pub trait Store {
 
     /// Whether a commit of unknown outcome was saved.
     fn has_commit(&mut self, id: CommitId) -> impl Future<Output = Result<bool, StoreError>>;
+
+    /// Lets others go first, where there are others.
+    fn stand_back(&mut self, _pause: Duration) -> impl Future<Output = ()> {
+        std::future::ready(())
+    }
 }
 
 /// A transaction under way. Dropped without `save`, it has not happened.

@@ -11,6 +11,7 @@
 #[expect(dead_code, reason = "other tests crash their server and make databases")]
 #[path = "../../../bursar-store/tests/it/cluster.rs"]
 mod cluster;
+mod contended;
 mod failing;
 mod hostile;
 mod leases;

@@ -167,6 +167,10 @@ impl Store for Postgres {
         let found = self.client.query_opt(sql, &[&id.uuid()]).await;
         Ok(found.map_err(|error| classify(&error))?.is_some())
     }
+
+    async fn stand_back(&mut self, pause: Duration) {
+        tokio::time::sleep(pause).await;
+    }
 }
 
 impl Turn for PostgresTurn<'_> {
