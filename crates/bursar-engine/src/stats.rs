@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bursar_core::delivery;
+use bursar_core::delivery::{self, Unsendable};
 use bursar_core::ids::FlowId;
 use bursar_core::payout::{Answer, Event, Outcome};
 use bursar_core::rejection::Rejection;
@@ -57,6 +57,10 @@ pub struct DeliveryStats {
     pub taken: u64,
     /// Attempts that have come back with anything else.
     pub failed: u64,
+    /// What could not be sent and never will be, because it cannot be signed or written: dead letters, and our fault.
+    pub unsendable: u64,
+    /// What could not be sent this time, because this process has no key for it or no means: our fault as well.
+    pub unsent: u64,
     /// Attempts that have not come back.
     pub in_flight: u64,
     /// How long attempts took, in all.
@@ -108,10 +112,21 @@ impl Stats {
     /// What came back from an endpoint.
     pub(crate) fn brought(&mut self, event: &delivery::Event) {
         let delivery::Event::Returned { took_ms, outcome, .. } = event else { return };
-        let is_taken = matches!(outcome, delivery::Outcome::Answered { status, .. } if (200..300).contains(status));
         let stats = &mut self.deliveries;
         add(&mut stats.milliseconds, *took_ms);
-        add(if is_taken { &mut stats.taken } else { &mut stats.failed }, 1);
+        let count = match outcome {
+            delivery::Outcome::Answered { status, .. } if (200..300).contains(status) => {
+                &mut stats.taken
+            }
+            delivery::Outcome::Answered { .. } | delivery::Outcome::Failed { .. } => {
+                &mut stats.failed
+            }
+            delivery::Outcome::Unsendable { what, .. } => match what {
+                Unsendable::Serialisation | Unsendable::Signing => &mut stats.unsendable,
+                Unsendable::NoKey | Unsendable::NoMeans => &mut stats.unsent,
+            },
+        };
+        add(count, 1);
     }
 
     /// What came back from a channel.

@@ -9,7 +9,7 @@ use bursar_store::{Browse as _, Live};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::App;
-use crate::port::{ChannelNumbers, Numbers};
+use crate::port::{ChannelNumbers, DeliveryNumbers, Numbers};
 
 /// When somebody must look.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +78,7 @@ pub async fn watch(app: App) {
 struct Watcher {
     before: BTreeMap<String, ChannelNumbers>,
     unmapped: BTreeMap<String, u64>,
+    deliveries: DeliveryNumbers,
     /// When each was last seen here.
     seen: BTreeMap<String, Timestamp>,
 }
@@ -99,6 +100,7 @@ impl Watcher {
             changes.push(("stuck_age".to_owned(), stuck));
         }
         let mut sights = self.channels(app, &numbers);
+        sights.extend(self.deliveries(numbers.deliveries));
         if let Some((at, detail)) = &numbers.latest_alert
             && now.duration_since(*at) < QUIET
         {
@@ -119,6 +121,27 @@ impl Watcher {
             }
         }
         changes
+    }
+
+    /// What could not be told since the last look, and is our fault: no receiver can put it right.
+    fn deliveries(&mut self, now: DeliveryNumbers) -> Vec<(String, String)> {
+        let before = std::mem::replace(&mut self.deliveries, now);
+        let mut sights = Vec::new();
+        let dead = now.unsendable.saturating_sub(before.unsendable);
+        if dead > 0 {
+            let detail = format!(
+                "{dead} webhooks cannot be signed or written and are dead letters: look at /v1/dead-letters, put it right (rotate the endpoint's secret, say), then replay them"
+            );
+            sights.push(("unsendable_webhooks".to_owned(), detail));
+        }
+        let late = now.unsent.saturating_sub(before.unsent);
+        if late > 0 {
+            let detail = format!(
+                "{late} webhooks could not be sent and are tried again: this process lacks a key of BURSAR_SECRET_KEYS, or has no files or ports left (ulimit -n)"
+            );
+            sights.push(("unsent_webhooks".to_owned(), detail));
+        }
+        sights
     }
 
     /// What the channels of this process have shown since the last look.
@@ -159,4 +182,29 @@ fn stuck(live: &[Live], now: Timestamp, limits: AlertLimits) -> Alert {
     let count = stuck.map_or(0, |live| live.count);
     let detail = format!("{count} payouts are stuck, one of them for {} minutes", age.as_mins());
     Alert { is_raised: age > limits.stuck_age, detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DeliveryNumbers, Watcher};
+
+    #[test]
+    fn what_cannot_be_told_by_our_fault_is_seen_once() {
+        let mut watcher = Watcher::default();
+        let mut look = |unsendable, unsent| {
+            let numbers = DeliveryNumbers { unsendable, unsent, ..DeliveryNumbers::default() };
+            let seen = watcher.deliveries(numbers).into_iter();
+            seen.map(|(name, detail)| (name, detail.split(' ').next().map(str::to_owned))).collect()
+        };
+        let seen = |name: &str, count: &str| (name.to_owned(), Some(count.to_owned()));
+        let nothing: [(String, Option<String>); 0] = [];
+        let found: [Vec<_>; 4] = [look(0, 0), look(2, 0), look(2, 7), look(2, 7)];
+        let expected = [
+            nothing.to_vec(),
+            vec![seen("unsendable_webhooks", "2")],
+            vec![seen("unsent_webhooks", "7")],
+            nothing.to_vec(),
+        ];
+        assert_eq!(found, expected);
+    }
 }

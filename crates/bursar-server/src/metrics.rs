@@ -143,7 +143,13 @@ fn engine(text: &mut Text, app: &App) {
     }
     let deliveries = numbers.deliveries;
     text.head("bursar_delivery_attempts_total", "counter", "Attempts to tell merchants something.");
-    for (result, count) in [("taken", deliveries.taken), ("failed", deliveries.failed)] {
+    let results = [
+        ("taken", deliveries.taken),
+        ("failed", deliveries.failed),
+        ("unsendable", deliveries.unsendable),
+        ("unsent", deliveries.unsent),
+    ];
+    for (result, count) in results {
         text.line("bursar_delivery_attempts_total", &[("result", result)], count);
     }
     let help = "How long attempts to tell merchants something took, in all.";

@@ -62,6 +62,10 @@ pub struct DeliveryNumbers {
     /// Answered with 2xx.
     pub taken: u64,
     pub failed: u64,
+    /// Dead by our fault: they cannot be signed or written.
+    pub unsendable: u64,
+    /// Not sent this time, by our fault.
+    pub unsent: u64,
     pub in_flight: u64,
     /// How long they took, in all.
     pub milliseconds: u64,

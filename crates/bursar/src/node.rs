@@ -246,6 +246,8 @@ impl Submit for Engine {
             deliveries: DeliveryNumbers {
                 taken: stats.deliveries.taken,
                 failed: stats.deliveries.failed,
+                unsendable: stats.deliveries.unsendable,
+                unsent: stats.deliveries.unsent,
                 in_flight: stats.deliveries.in_flight,
                 milliseconds: stats.deliveries.milliseconds,
             },

@@ -9,6 +9,7 @@ use bursar_connect::webhook::{Keyring, Vault};
 use bursar_core::ids::EndpointId;
 use bursar_core::registry::{Content, Kind};
 use bursar_store::{AnyStore, Browse as _, Location};
+use jiff::Timestamp;
 
 use crate::failure::Failure;
 
@@ -25,12 +26,14 @@ pub(crate) fn named() -> Option<String> {
     std::env::var(VARIABLE).ok().filter(|keys| !keys.is_empty())
 }
 
-/// A key of 32 random bytes, as it is written.
+/// A key of 32 random bytes, as it is written. It is named by its time: one that is made later, for other books or after
+/// this one was lost, is not taken for it.
 pub(crate) fn fresh() -> Result<String, Failure> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
         .map_err(|_| Failure::new("this machine gives no randomness. Nothing was started"))?;
-    Ok(format!("k1:{}\n", Keyring::spell(&bytes)))
+    let name = Timestamp::now().strftime("k%Y%m%d-%H%M%S");
+    Ok(format!("{name}:{}\n", Keyring::spell(&bytes)))
 }
 
 /// The keys, if there are any. A directory without keys gets some, unless something in it was sealed with others.

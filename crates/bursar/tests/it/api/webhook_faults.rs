@@ -165,3 +165,44 @@ fn with_an_endpoint_that_cannot_be_read_it_starts_and_serves_all_others() {
     let said = crate::bursar::bursar_with(&rotate, &[]).refused();
     assert!(said.contains("keep the older keys"), "{said}");
 }
+
+/// Somebody has changed what was sealed, say. No receiver can put that right, so whoever runs Bursar is told.
+#[test]
+fn what_cannot_be_signed_is_a_dead_letter_an_alert_and_can_be_replayed() {
+    let receiver = Receiver::start(|_, _| (200, Vec::new(), Vec::new()));
+    let server = Server::with("[webhooks]\nallow_hosts = [\"127.0.0.1\"]\n", &[]);
+    let keys = std::path::Path::new(&server.data()).join("secret-keys");
+    let keys = std::fs::read_to_string(keys).unwrap();
+    let name = keys.split_once(':').unwrap().0;
+    assert!(name.starts_with("k20") && name.len() == "k20261116-154000".len(), "{name}");
+    let admin = server.admin();
+    admin.merchant("m1", "0.00");
+    let body = json!({"merchant_id": "m1", "url": receiver.url("/")});
+    let path = format!(
+        "/v1/webhook-endpoints/{}",
+        id(&admin.post("/v1/webhook-endpoints", &body).is(201))
+    );
+    let books = std::path::Path::new(&server.data()).join("bursar.sqlite");
+    let change = r#"UPDATE registry SET content = replace(content, '\"text\":\"', '\"text\":\"AAAA')
+                    WHERE kind = 'webhook_endpoint'"#;
+    assert_eq!(rusqlite::Connection::open(books).unwrap().execute(change, []).unwrap(), 1);
+    admin.post(&format!("{path}/test"), &json!({})).is(202);
+    let dead = until("it is dead", || {
+        let dead = admin.get("/v1/dead-letters").is(200);
+        dead["data"].get(0).cloned()
+    });
+    assert_eq!(dead["reason"], "SIGNING_FAILED");
+    assert_eq!(receiver.got().len(), 0, "nothing is sent unsigned");
+    until("somebody is told", || {
+        let text = admin.get("/metrics").text;
+        text.contains("bursar_alert{name=\"unsendable_webhooks\"} 1").then_some(())
+    });
+    assert!(
+        admin.get("/metrics").text.contains("attempts_total{result=\"unsendable\"} 1"),
+        "and it is counted"
+    );
+
+    admin.post(&format!("{path}/rotate-secret"), &json!({"overlap_s": 0})).is(200);
+    admin.post(&format!("/v1/deliveries/{}/replay", id(&dead)), &json!({})).is(202);
+    until("it arrives", || receiver.got().into_iter().next());
+}
