@@ -18,5 +18,6 @@ mod scopes;
 mod script;
 mod server;
 mod test_clock;
+mod verifiers;
 mod webhook_faults;
 mod webhooks;
