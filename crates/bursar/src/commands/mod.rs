@@ -12,6 +12,7 @@ mod serve;
 mod simulate;
 mod simulate_channel;
 mod verify;
+pub(crate) mod visit;
 mod webhook_verify;
 mod worker;
 

@@ -1,6 +1,8 @@
 //! The Temporal host, put together: the office that workers ask, and how a process joins a cluster.
 
+mod dev_server;
 mod office;
+mod venue;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +12,7 @@ use bursar_temporal::{Cluster, ClusterOptions, NotConnected, Office, Relay};
 use crate::failure::Failure;
 
 pub(crate) use office::{NodeOffice, Reader};
+pub(crate) use venue::Venue;
 
 /// How often a cluster that is not there is asked for.
 const AGAIN: Duration = Duration::from_secs(1);

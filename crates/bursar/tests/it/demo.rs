@@ -42,3 +42,10 @@ fn the_demo_can_stay_up_to_be_looked_at() {
     assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     assert!(demo.wait().unwrap().success(), "it stops cleanly");
 }
+
+#[cfg(not(feature = "temporal"))]
+#[test]
+fn a_binary_without_temporal_says_so() {
+    let refused = bursar(&["demo", "--engine", "temporal"]).refused();
+    assert!(refused.contains("built without Temporal"), "{refused}");
+}

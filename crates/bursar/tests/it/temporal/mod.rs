@@ -5,4 +5,5 @@ mod dev_server;
 mod killed;
 mod parity;
 mod shop;
+mod visit;
 mod webhooks;

