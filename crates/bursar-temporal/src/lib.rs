@@ -3,6 +3,7 @@
 
 mod activities;
 mod cluster;
+mod count;
 mod deliveries;
 mod disbursements;
 mod drive;
@@ -18,6 +19,7 @@ mod step;
 mod worker;
 
 pub use cluster::{Cluster, ClusterOptions, NotConnected, Secure};
+pub use count::{Counts, count_events};
 pub use history::{record, replay};
 pub use message::{
     DeliveryRequest, DisbursementRequest, DisbursementResult, ManualResolution,

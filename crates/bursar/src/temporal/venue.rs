@@ -62,6 +62,10 @@ impl Venue {
         &self.name
     }
 
+    pub(crate) fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
     /// Drives the flows of this node from now on.
     pub(crate) async fn hire(
         &mut self,

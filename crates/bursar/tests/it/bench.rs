@@ -33,7 +33,7 @@ fn assert_payouts(run: Run, payouts: &str, floors: usize) {
 }
 
 /// The last line is for programs: a name, and numbers that belong together.
-fn assert_figures(text: &str, name: &str, unit: &str) {
+pub(crate) fn assert_figures(text: &str, name: &str, unit: &str) {
     let last = text.lines().last().unwrap();
     let fields: Vec<(&str, &str)> =
         last.split(' ').map(|field| field.split_once('=').unwrap()).collect();

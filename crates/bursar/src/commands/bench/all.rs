@@ -42,11 +42,7 @@ impl Arguments {
             count: share(200_000, 1_000),
         };
         figures.extend(ledger.run()?);
-        let payouts = payouts::Arguments {
-            place: place("payouts"),
-            batch: 1_000,
-            count: share(100_000, 1_000),
-        };
+        let payouts = payouts::Arguments::embedded(place("payouts"), 1_000, share(100_000, 1_000));
         figures.extend(payouts.run()?);
         let (count, folder) = (share(20_000, 100), plots.clone());
         figures.extend(batches::Arguments { place: place("batches"), count, plots: folder }.run()?);

@@ -43,7 +43,7 @@ pub(super) struct Figures {
 }
 
 /// A channel that pays at once.
-struct Pays;
+pub(super) struct Pays;
 
 impl Channels for Pays {
     fn run(
@@ -118,7 +118,7 @@ async fn race(location: &Location, rules: Arc<Rules>, count: u32) -> Result<Figu
 }
 
 /// Merchants with money enough for both lanes.
-async fn prepare(submit: &dyn Submit, count: u32) -> Result<(), Failure> {
+pub(super) async fn prepare(submit: &dyn Submit, count: u32) -> Result<(), Failure> {
     let mut asked = Vec::new();
     for number in 0..MERCHANTS.min(count) {
         let id = format!("m{number}");
@@ -152,7 +152,7 @@ pub(super) fn answered<T>(
     }
 }
 
-fn merchant(number: u32) -> String {
+pub(super) fn merchant(number: u32) -> String {
     format!("m{}", number.checked_rem(MERCHANTS).unwrap_or_default())
 }
 
@@ -162,7 +162,7 @@ fn share(caller: u32, count: u32) -> impl Iterator<Item = u32> {
     (caller..count).step_by(step)
 }
 
-async fn ask_directly(submit: &Arc<dyn Submit>, count: u32) -> Result<(), Failure> {
+pub(super) async fn ask_directly(submit: &Arc<dyn Submit>, count: u32) -> Result<(), Failure> {
     let mut callers = JoinSet::new();
     for caller in 0..CALLERS {
         let submit = Arc::clone(submit);
@@ -202,13 +202,19 @@ pub(super) async fn all(mut callers: JoinSet<Result<(), Failure>>) -> Result<(),
 
 /// Waits until nothing is under way, and says how fast it was.
 async fn finished(location: &Location, started: Instant, count: u32) -> Result<u64, Failure> {
+    until_final(location).await?;
+    let micros = started.elapsed().as_micros().max(1);
+    let rate = u128::from(count).saturating_mul(1_000_000).checked_div(micros);
+    Ok(u64::try_from(rate.unwrap_or_default()).unwrap_or(u64::MAX))
+}
+
+/// Waits until nothing is under way.
+pub(super) async fn until_final(location: &Location) -> Result<(), Failure> {
     let mut reader = location.reader().await?;
     while !reader.live().await?.is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let micros = started.elapsed().as_micros().max(1);
-    let rate = u128::from(count).saturating_mul(1_000_000).checked_div(micros);
-    Ok(u64::try_from(rate.unwrap_or_default()).unwrap_or(u64::MAX))
+    Ok(())
 }
 
 /// The other process.

@@ -1,11 +1,13 @@
-//! What brings a cluster of its own along: the demo.
+//! What brings a cluster of its own along: the demo and the benchmark.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use super::dev_server::program;
-use crate::bursar::bursar_with;
+use crate::bench::assert_figures;
+use crate::bursar::{bursar, bursar_with};
+use crate::cluster::Cluster;
 
 /// Says where the program is that starts a cluster.
 const PROGRAM: &str = "BURSAR_TEMPORAL_CLI";
@@ -54,4 +56,26 @@ fn a_machine_without_a_dev_server_is_told_where_to_get_one() {
     let arguments = ["demo", "--engine", "temporal", "--temporal", "no address"];
     let refused = bursar_with(&arguments, &[]).refused();
     assert!(refused.contains("Set the address of the cluster"), "{refused}");
+}
+
+#[test]
+fn payouts_are_measured_on_a_cluster_beside_the_engine() {
+    let cluster = Cluster::start();
+    let url = cluster.url();
+    let arguments = ["bench", "payouts", "--engine", "temporal", "--count", "12"];
+    let refused = bursar(&[&arguments[..], &["--store", "sqlite"]].concat()).refused();
+    assert!(refused.contains("--store postgres"), "{refused}");
+    let place = ["--store", "postgres", "--database-url", &url];
+    let program = program().display().to_string();
+    let variables = [(PROGRAM, program.as_str())];
+    let text = bursar_with(&[&arguments[..], &place[..]].concat(), &variables).ok();
+    assert!(text.contains("120 and 12 payouts, postgres"), "{text}");
+    assert!(text.contains("the books of both are right"), "{text}");
+    // However busy the machine is, the channel is called once.
+    assert!(text.contains("activities × 2 for each payout: 0.50, ceiling 1.00 reached"), "{text}");
+    assert!(text.contains("events × 25 for each payout: "), "{text}");
+    assert_figures(&text, "payouts.embedded", "payouts/min");
+    // Nothing is left behind.
+    cluster.new_database("bursar_bench_embedded");
+    cluster.new_database("bursar_bench_temporal");
 }

@@ -5,6 +5,8 @@ mod driver;
 mod naive;
 mod race;
 mod requests;
+#[cfg(feature = "temporal")]
+mod temporal;
 mod writers;
 
 use bursar_core::rules::Rules;
@@ -22,6 +24,8 @@ use super::measure::{Lane, Work, failed};
 use super::place::{self, Directory, Kind, Place};
 use super::summary::{Figure, Floor};
 use super::{http, ratio};
+use crate::commands::host::EngineName;
+use crate::commands::visit::VisitArguments;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -32,10 +36,17 @@ pub(crate) struct Arguments {
     /// How many payouts are made in one turn; as many are settled in it
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) batch: u32,
-    /// How many payouts there are in all
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub(super) count: u32,
+    /// How many payouts there are in all [default: 100000, or with `--engine temporal` 300]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    count: Option<u32>,
+    /// With temporal: workflows on a cluster beside the embedded engine, both on the same PostgreSQL
+    #[arg(long, value_enum, default_value_t)]
+    engine: EngineName,
+    #[command(flatten)]
+    visit: VisitArguments,
 }
+
+const COUNT: u32 = 100_000;
 
 /// Connections that write at once, where a store has them.
 const WRITERS: usize = 4;
@@ -47,8 +58,40 @@ const OF_UNIFORM: u128 = 90;
 const OF_ENGINE: u128 = 50;
 
 impl Arguments {
+    /// Of the engine in this process.
+    pub(super) fn embedded(place: Place, batch: u32, count: u32) -> Self {
+        let visit = VisitArguments { address: None, namespace: String::new() };
+        Self { place, batch, count: Some(count), engine: EngineName::Embedded, visit }
+    }
+
     pub(super) fn run(self) -> Result<Vec<Figure>, Failure> {
-        let work = Work { count: self.count, batch: self.batch };
+        match self.engine {
+            EngineName::Embedded => self.run_embedded(),
+            EngineName::Temporal => self.run_beside_temporal(),
+        }
+    }
+
+    #[cfg(not(feature = "temporal"))]
+    fn run_beside_temporal(self) -> Result<Vec<Figure>, Failure> {
+        let Self { visit, .. } = self;
+        drop(visit);
+        Err(crate::commands::host::not_here())
+    }
+
+    #[cfg(feature = "temporal")]
+    fn run_beside_temporal(self) -> Result<Vec<Figure>, Failure> {
+        /// Half a minute on two cores.
+        const COUNT: u32 = 300;
+        match self.place.store {
+            Kind::Postgres => temporal::run(&self.place, &self.visit, self.count.unwrap_or(COUNT)),
+            Kind::Memory | Kind::Sqlite => Err(Failure::new(
+                "workers on a Temporal cluster share the books: nothing was measured. Use --store postgres and --database-url",
+            )),
+        }
+    }
+
+    fn run_embedded(self) -> Result<Vec<Figure>, Failure> {
+        let work = Work { count: self.count.unwrap_or(COUNT), batch: self.batch };
         let rules = rules(in_flight_max(work.batch))?;
         let runtime = runtime()?;
         let store = self.place.store;
