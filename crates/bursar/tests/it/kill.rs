@@ -2,7 +2,7 @@
 //!
 //! `BURSAR_KILL_PAYOUTS` and `BURSAR_KILLS` make it longer than the short form that runs by default.
 
-use crate::chaos::{Fault, Plan, Store, survives};
+use crate::chaos::{Fault, PAUSE, Plan, Store, survives};
 
 fn number(name: &str, usual: usize) -> usize {
     std::env::var(name).map_or(usual, |text| text.parse().unwrap())
@@ -16,6 +16,7 @@ fn plan() -> Plan {
         seed: 11,
         payouts: Some(number("BURSAR_KILL_PAYOUTS", 300)),
         pace: None,
+        pause: PAUSE,
         questions: (15 + 3 * kills, "1"),
     }
 }

@@ -110,13 +110,14 @@ impl<'b> Breaker<'b> {
                 let cluster = self.cluster();
                 cluster.run("psql", &["-q", "-d", &cluster.url(), "-c", sql]);
             }
+            Fault::TemporalCrash => self.crash_temporal(),
         }
         self.house.assert_all_live();
     }
 
     fn say(&self, fault: Fault, what: &str) {
         println!(
-            "{:8.1} s  {:<10}  {what}",
+            "{:8.1} s  {:<14}  {what}",
             self.world.started.elapsed().as_secs_f64(),
             fault.name()
         );
@@ -183,6 +184,14 @@ impl<'b> Breaker<'b> {
         self.cluster().start_server();
     }
 
+    fn crash_temporal(&mut self) {
+        self.say(Fault::TemporalCrash, "and back, on the same file");
+        let temporal = self.house.temporal.as_mut().unwrap();
+        temporal.crash();
+        thread::sleep(Duration::from_millis(self.dice.between(10, 3_000)));
+        temporal.start_server();
+    }
+
     /// Whoever cannot save says so, and goes on by itself when it can; and one that is killed then comes back.
     fn fill_disk(&mut self) {
         let (victim, is_killed) = (self.victim(), self.dice.pick(3) == 0);
@@ -238,7 +247,8 @@ impl<'b> Breaker<'b> {
     /// Whoever stood still goes on. Meanwhile the others, if there were any, did not wait for it.
     fn wake(&mut self, made_before: usize) {
         let made = self.world.made.load(Ordering::Relaxed);
-        let is_alone = !self.house.engines.iter().any(Engine::is_awake);
+        let mut serving = self.house.engines.iter().filter(|engine| engine.serves);
+        let is_alone = !serving.any(Engine::is_awake);
         assert!(is_alone || made > made_before, "all stood still while one of the engines did");
         for engine in self.house.engines.iter_mut().filter(|engine| engine.is_stopped) {
             engine.process().signal("-CONT");

@@ -5,21 +5,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::house::House;
 use super::world::{Statuses, World, counts, minor, references};
 
 const LIVE: [&str; 5] = ["SCHEDULED", "READY", "SUBMITTING", "UNCONFIRMED", "PROCESSING"];
 
+/// How long it may take until nothing is left to be done.
+pub(super) const REST: Duration = Duration::from_mins(15);
+
 /// The provider heals, every question is answered, and a person looks into its books for what nobody could answer.
-pub(super) fn comes_to_rest(world: &World) {
+pub(super) fn comes_to_rest(world: &World, house: &mut House) {
     world.ask_provider("POST", "/_profile", r#"{"profile":"calm"}"#);
     let started = Instant::now();
     let stuck = loop {
+        house.assert_all_live();
         let mut statuses = world.statuses();
         if references(&statuses, &LIVE).is_empty() {
             break statuses.remove("STUCK").unwrap_or_default();
         }
         let counts = counts(&statuses);
-        assert!(started.elapsed() < Duration::from_secs(400), "it does not come to rest: {counts}");
+        assert!(started.elapsed() < REST, "it does not come to rest: {counts}");
         thread::sleep(Duration::from_millis(500));
     };
     let books = world.books();

@@ -24,11 +24,13 @@ pub(crate) enum Fault {
     PgCrash,
     /// PostgreSQL ends every connection.
     PgDrop,
+    /// The Temporal server is killed, and started again with what it had saved.
+    TemporalCrash,
 }
 
 impl Fault {
     /// In an order in which those that last overlap with those that do not.
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::DiskSlow,
         Self::Stop,
         Self::Kill,
@@ -37,6 +39,7 @@ impl Fault {
         Self::PgRestart,
         Self::PgCrash,
         Self::PgDrop,
+        Self::TemporalCrash,
         Self::DiskFull,
         Self::Loss,
     ];
@@ -53,20 +56,19 @@ impl Fault {
             Self::PgRestart => "pg-restart",
             Self::PgCrash => "pg-crash",
             Self::PgDrop => "pg-drop",
+            Self::TemporalCrash => "temporal-crash",
         }
     }
 
     const fn applies_to(self, store: Store) -> bool {
         match self {
             Self::Loss | Self::PgRestart | Self::PgCrash | Self::PgDrop => {
-                matches!(store, Store::Postgres)
+                matches!(store, Store::Postgres | Store::Temporal)
             }
-            Self::Kill
-            | Self::Term
-            | Self::Stop
-            | Self::Channel
-            | Self::DiskSlow
-            | Self::DiskFull => true,
+            Self::TemporalCrash => matches!(store, Store::Temporal),
+            // Disks of the books are broken where nothing else is.
+            Self::DiskSlow | Self::DiskFull => matches!(store, Store::Sqlite | Store::Postgres),
+            Self::Kill | Self::Term | Self::Stop | Self::Channel => true,
         }
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::disk::{Disk, SlowDisk};
 use super::fault::Fault;
+use super::temporal::{SECRET_KEYS, Temporal};
 use super::world::KEY;
 use crate::caller::until;
 use crate::cluster::Cluster;
@@ -19,11 +20,14 @@ use crate::scratch::Scratch;
 pub(crate) enum Store {
     Sqlite,
     Postgres,
+    /// PostgreSQL, and workers on a Temporal cluster.
+    Temporal,
 }
 
 /// In the order in which they are dropped: whoever writes before what is written on.
 pub(super) struct House {
     pub(super) engines: Vec<Engine>,
+    pub(super) temporal: Option<Temporal>,
     pub(super) cluster: Option<Cluster>,
     pub(super) disk: Option<Disk>,
     pub(super) slow_disk: Option<SlowDisk>,
@@ -32,9 +36,10 @@ pub(super) struct House {
     scratch: Scratch,
 }
 
-/// One place where a process serves, whether it is up or not.
+/// One place where a process serves or works, whether it is up or not.
 pub(super) struct Engine {
     pub(super) name: String,
+    pub(super) serves: bool,
     pub(super) address: String,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
@@ -56,7 +61,7 @@ impl House {
                 let books = path.join("books").display().to_string();
                 (None, vec!["--data".to_owned(), books])
             }
-            Store::Postgres => {
+            Store::Postgres | Store::Temporal => {
                 let own = Scratch::new();
                 if disk.is_some() {
                     symlink(&path, own.path().join("data")).unwrap();
@@ -66,21 +71,24 @@ impl House {
                 (Some(cluster), vec!["--database-url".to_owned(), url])
             }
         };
+        let temporal = (store == Store::Temporal).then(|| Temporal::start(scratch.path()));
         let names: &[&str] = match store {
             Store::Sqlite => &["engine"],
             Store::Postgres => &["engine 1", "engine 2"],
+            Store::Temporal => &["server", "worker 1", "worker 2"],
         };
         let engine = |name: &&str| Engine {
             name: (*name).to_owned(),
+            serves: !name.starts_with("worker"),
             address: format!("127.0.0.1:{}", free_port()),
-            arguments: place.clone(),
+            arguments: [cluster_arguments(temporal.as_ref()), place.clone()].concat(),
             variables: variables.clone(),
             log: scratch.path().join(format!("{name}.log")),
             process: None,
             is_stopped: false,
         };
         let engines = names.iter().map(engine).collect();
-        Self { engines, cluster, disk, slow_disk, place, scratch }
+        Self { engines, temporal, cluster, disk, slow_disk, place, scratch }
     }
 
     /// Where everything is that somebody will want to see.
@@ -131,6 +139,13 @@ impl House {
     }
 }
 
+/// How `bursar` is told who drives payouts and webhooks.
+fn cluster_arguments(temporal: Option<&Temporal>) -> Vec<String> {
+    let address = temporal.map(|temporal| temporal.address.as_str());
+    let arguments = address.map(|address| ["--engine", "temporal", "--temporal", address]);
+    arguments.into_iter().flatten().map(str::to_owned).collect()
+}
+
 impl Engine {
     /// Starts it as a supervisor would: again, if the database is not there yet.
     pub(super) fn start(&mut self) {
@@ -146,9 +161,11 @@ impl Engine {
 
     pub(super) fn try_start(&self) -> Option<Process> {
         let log = OpenOptions::new().create(true).append(true).open(&self.log).unwrap();
-        let mut arguments = vec!["serve", "--listen", &self.address];
+        let mut arguments =
+            if self.serves { vec!["serve", "--listen", &self.address] } else { vec!["worker"] };
         arguments.extend(self.arguments.iter().map(String::as_str));
         let mut variables = vec![("BURSAR_ADMIN_KEY", KEY), ("BURSAR_LOG", "info")];
+        variables.push(("BURSAR_SECRET_KEYS", SECRET_KEYS));
         variables
             .extend(self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         Process::try_start(&arguments, &variables, Stdio::from(log))

@@ -18,6 +18,8 @@ use crate::process::Process;
 /// What opens everything.
 pub(super) const KEY: &str = "kill";
 pub(super) const MERCHANTS: usize = 7;
+/// Where all payouts go. Nobody but the books and the provider knows it.
+pub(super) const MSISDN: &str = "923001234567";
 /// Payouts that are asked for at once.
 pub(super) const CLIENTS: usize = 8;
 
@@ -47,6 +49,8 @@ pub(super) struct Promised {
     /// What came in for each merchant.
     pub(super) collected: BTreeMap<String, i64>,
     pub(super) payins: usize,
+    /// What the workflows of these payouts are called, where they have any.
+    pub(super) keys: BTreeSet<String>,
 }
 
 /// What is needed of a payout.
@@ -188,7 +192,7 @@ impl World {
         let key = format!("p{payout}");
         let body = json!({
             "merchant_id": merchant, "amount": "10.00", "currency": "PKR", "channel": "mobile_wallet",
-            "beneficiary": {"name": "A", "msisdn": "923001234567"},
+            "beneficiary": {"name": "A", "msisdn": MSISDN},
         });
         let answer = self.insist(
             payout,
@@ -199,7 +203,9 @@ impl World {
         );
         let cost = ["amount", "fee", "vat"].map(|part| minor(&answer[part])).iter().sum();
         let id = answer["id"].as_str().unwrap().to_owned();
-        self.promised.lock().unwrap().payouts.insert(id, (merchant, cost));
+        let mut promised = self.promised.lock().unwrap();
+        promised.keys.insert(format!("disbursement-{merchant}-{key}"));
+        promised.payouts.insert(id, (merchant, cost));
         self.made.fetch_add(1, Ordering::Relaxed);
     }
 
