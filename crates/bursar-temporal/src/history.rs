@@ -2,7 +2,9 @@
 //! this version could not take over what an older one began.
 
 use temporalio_client::{WorkflowFetchHistoryOptions, WorkflowHistory};
-use temporalio_sdk::workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions};
+use temporalio_sdk::workflow_replayer::{
+    WorkflowReplayer, WorkflowReplayerOptions, WorkflowReplayerOptionsBuilder,
+};
 
 use crate::cluster::Cluster;
 use crate::deliveries::Delivery;
@@ -21,7 +23,7 @@ pub async fn replay(history: &[u8]) -> Result<(), String> {
     let history = WorkflowHistory::from_json(history).map_err(|error| error.to_string())?;
     let options = WorkflowReplayerOptions::new()
         .register_workflow::<Driver<Disbursement>>()
-        .and_then(|options| options.register_workflow::<Driver<Delivery>>())
+        .and_then(WorkflowReplayerOptionsBuilder::register_workflow::<Driver<Delivery>>)
         .map_err(|error| error.to_string())?
         .build();
     let replayer = WorkflowReplayer::new(options).map_err(|error| error.to_string())?;

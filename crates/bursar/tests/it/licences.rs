@@ -64,9 +64,9 @@ fn every_dependency_has_an_allowed_licence() {
         let Some(wrappers) = ban.get("wrappers").and_then(toml::Value::as_array) else { continue };
         for node in metadata["resolve"]["nodes"].as_array().unwrap() {
             let name = names[node["id"].as_str().unwrap()];
-            let mut used = node["deps"].as_array().unwrap().iter();
+            let mut needed = node["deps"].as_array().unwrap().iter();
             let uses =
-                used.any(|it| names[it["pkg"].as_str().unwrap()] == ban["name"].as_str().unwrap());
+                needed.any(|it| names[it["pkg"].as_str().unwrap()] == ban["name"].as_str().unwrap());
             let may = wrappers.iter().any(|wrapper| wrapper.as_str() == Some(name));
             assert!(!uses || may, "{name} uses {}, which deny.toml does not allow", ban["name"]);
         }

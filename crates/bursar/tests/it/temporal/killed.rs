@@ -37,9 +37,9 @@ fn a_worker_that_is_killed_and_a_server_that_is_restarted_lose_and_double_nothin
     assert_eq!(shop.count("READY"), PAYOUTS, "nobody works yet");
     shop.hire();
     shop.hire();
-    patiently("some are paid", || (shop.count("SUCCESS") >= PAYOUTS / 10).then_some(()));
+    patiently("some are paid", || (shop.count("SUCCESS") >= 50).then_some(()));
     shop.workers.remove(0).kill();
-    patiently("more are paid", || (shop.count("SUCCESS") >= PAYOUTS / 3).then_some(()));
+    patiently("more are paid", || (shop.count("SUCCESS") >= 150).then_some(()));
     shop.temporal.as_mut().unwrap().restart();
     patiently("all are paid", || (shop.count("SUCCESS") == PAYOUTS).then_some(()));
 
@@ -87,12 +87,12 @@ fn what_was_sent_by_a_worker_that_is_gone_is_asked_for_and_never_sent_again() {
     let mut shop = Shop::on_temporal(&provider.address, &channel, 1);
     shop.merchant("m1");
     let id = shop.pay("k1", "m1", "10");
-    let sent = is_taken.recv_timeout(Duration::from_secs(60)).unwrap();
+    let sent = is_taken.recv_timeout(Duration::from_mins(1)).unwrap();
     shop.workers.remove(0).kill();
     shop.hire();
     // And one whose answer only takes too long.
     let slow = shop.pay("k2", "m1", "11");
-    let also_sent = is_taken.recv_timeout(Duration::from_secs(60)).unwrap();
+    let also_sent = is_taken.recv_timeout(Duration::from_mins(1)).unwrap();
     for (id, reference) in [(&id, &sent), (&slow, &also_sent)] {
         let paid = patiently("it is found to be paid", || {
             Some(shop.payout(id)).filter(|payout| payout["status"] == "SUCCESS")

@@ -33,15 +33,14 @@ impl Scripted {
         let completed = json!({ "status": "completed", "clientCorrelationId": reference, "transactionReference": format!("t-{amount}") });
         let pending = json!({ "status": "pending", "clientCorrelationId": reference });
         let (status, body) = match (amount.as_str(), is_submission) {
-            ("101.00", _) | ("102.00" | "104.00", false) => (200, completed),
+            ("109.00", true) if tries == 1 => (400, error("SystemBusy")),
+            ("101.00" | "109.00", _) | ("102.00" | "104.00", false) => (200, completed),
             ("102.00" | "107.00", true) => (202, pending),
             ("103.00", _) => (400, error("AccountClosed")),
             ("107.00", false) => {
                 let failed = json!({ "status": "failed", "clientCorrelationId": reference, "errorReference": error("AccountNotFound") });
                 (200, failed)
             }
-            ("109.00", true) if tries == 1 => (400, error("SystemBusy")),
-            ("109.00", _) => (200, completed),
             _ => (500, json!({})),
         };
         (status, vec![("x-correlationid", reference)], body.to_string().into_bytes())

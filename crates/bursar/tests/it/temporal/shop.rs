@@ -21,7 +21,7 @@ pub(super) struct Shop {
 }
 
 /// A channel that is asked often and given up soon.
-pub(super) const QUICK: &str = r#"
+pub(super) const QUICK: &str = r"
 submit_timeout_s = 2
 query_timeout_s = 2
 requery_schedule_s = [1, 1]
@@ -29,7 +29,7 @@ poll_interval_s = 1
 poll_deadline_s = 20
 first_retry_s = 0.5
 last_retry_s = 1
-"#;
+";
 
 /// Secrets are sealed with this, in every process.
 const KEYS: &str = "k1:MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
