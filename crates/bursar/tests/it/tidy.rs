@@ -11,8 +11,8 @@ const ARROWS: [(&str, &[&str]); 8] = [
     ("bursar-connect", &["bursar-core"]),
     ("bursar-engine", &["bursar-core", "bursar-store"]),
     ("bursar-server", &["bursar-connect", "bursar-core", "bursar-store"]),
-    ("bursar-sim", &["bursar-core", "bursar-engine", "bursar-store"]),
     ("bursar-temporal", &["bursar-core"]),
+    ("bursar-sim", &["bursar-core", "bursar-engine", "bursar-store"]),
     (
         "bursar",
         &[
