@@ -65,8 +65,8 @@ fn every_dependency_has_an_allowed_licence() {
         for node in metadata["resolve"]["nodes"].as_array().unwrap() {
             let name = names[node["id"].as_str().unwrap()];
             let mut needed = node["deps"].as_array().unwrap().iter();
-            let uses =
-                needed.any(|it| names[it["pkg"].as_str().unwrap()] == ban["name"].as_str().unwrap());
+            let uses = needed
+                .any(|it| names[it["pkg"].as_str().unwrap()] == ban["name"].as_str().unwrap());
             let may = wrappers.iter().any(|wrapper| wrapper.as_str() == Some(name));
             assert!(!uses || may, "{name} uses {}, which deny.toml does not allow", ban["name"]);
         }
