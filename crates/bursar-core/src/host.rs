@@ -44,6 +44,14 @@ pub struct Workflow {
     /// When the cluster was last told something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_at: Option<Timestamp>,
+    /// How often it was told that the workflow is late, since the workflow last looked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sweeps: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Something to tell the cluster, saved with the change that it is about.
@@ -90,8 +98,10 @@ pub const LANES: [&str; 4] = [
     SWEEP,
 ];
 
-/// How long a workflow may be late before the cluster is told again.
+/// How long a workflow may be late before the cluster is told again; twice as long every time, or a cluster that is
+/// slow would be made slower.
 const SWEEP_AFTER: SignedDuration = SignedDuration::from_mins(1);
+const SWEEP_MAX: SignedDuration = SignedDuration::from_hours(1);
 /// How long the first try of an errand may take; twice as long each time.
 const PAUSE_FIRST: SignedDuration = SignedDuration::from_secs(5);
 const PAUSE_MAX: SignedDuration = SignedDuration::from_mins(5);
@@ -126,12 +136,13 @@ impl Hosting {
 impl Host {
     fn asked_for(id: String, kind: ErrandKind, at: Timestamp) -> Self {
         let errand = Some(Errand { kind, at, tries: 0 });
-        Self::Temporal(Box::new(Workflow { id, errand, told_at: None }))
+        Self::Temporal(Box::new(Workflow { id, errand, told_at: None, sweeps: 0 }))
     }
 
     /// The workflow that asks for the flow drives it: nobody must be told.
     pub(crate) fn driven_by(workflow: &str) -> Self {
-        Self::Temporal(Box::new(Workflow { id: workflow.to_owned(), errand: None, told_at: None }))
+        let id = workflow.to_owned();
+        Self::Temporal(Box::new(Workflow { id, errand: None, told_at: None, sweeps: 0 }))
     }
 
     pub fn is_engine(&self) -> bool {
@@ -154,20 +165,22 @@ impl Host {
         }
     }
 
-    /// The workflow is there and looks at the flow: there is nothing to tell it.
-    pub(crate) fn heard(&mut self) {
-        if let Self::Temporal(workflow) = self {
-            workflow.errand = None;
-        }
+    /// The workflow is there and looks at the flow: there is nothing to tell it. Whether that is news.
+    pub(crate) fn heard(&mut self) -> bool {
+        let Self::Temporal(workflow) = self else { return false };
+        let is_news = workflow.errand.is_some() || workflow.sweeps > 0;
+        (workflow.errand, workflow.sweeps) = (None, 0);
+        is_news
     }
 
     /// The relay has it. If nobody hears of it again, it is tried once more later.
     pub(crate) fn carry(&mut self, now: Timestamp) -> Option<Errand> {
         let Self::Temporal(workflow) = self else { return None };
-        let wake = Errand { kind: ErrandKind::Wake, at: now, tries: 0 };
-        let errand = workflow.errand.unwrap_or(wake);
-        let factor = 1_i32.checked_shl(errand.tries.min(16)).unwrap_or(i32::MAX);
-        let pause = PAUSE_FIRST.saturating_mul(factor).min(PAUSE_MAX);
+        let errand = workflow.errand.unwrap_or_else(|| {
+            workflow.sweeps = workflow.sweeps.saturating_add(1);
+            Errand { kind: ErrandKind::Wake, at: now, tries: 0 }
+        });
+        let pause = doubled(PAUSE_FIRST, errand.tries).min(PAUSE_MAX);
         let at = now.saturating_add(pause).unwrap_or(Timestamp::MAX);
         workflow.errand = Some(Errand { at, tries: errand.tries.saturating_add(1), ..errand });
         Some(errand)
@@ -192,7 +205,13 @@ impl Workflow {
             return Some(Due { lane: errand.kind.lane().to_owned(), at: errand.at });
         }
         let at = own?.max(self.told_at.unwrap_or(Timestamp::MIN));
-        let at = at.saturating_add(SWEEP_AFTER).unwrap_or(Timestamp::MAX);
+        let late = doubled(SWEEP_AFTER, self.sweeps).min(SWEEP_MAX);
+        let at = at.saturating_add(late).unwrap_or(Timestamp::MAX);
         Some(Due { lane: SWEEP.to_owned(), at })
     }
+}
+
+/// Twice as long for every time.
+fn doubled(pause: SignedDuration, times: u32) -> SignedDuration {
+    pause.saturating_mul(1_i32.checked_shl(times.min(16)).unwrap_or(i32::MAX))
 }

@@ -186,7 +186,7 @@ pub enum Rejection {
     #[error(
         "the endpoint `{id}` is {status}: nothing is sent to it. Enable it first, or choose another"
     )]
-    EndpointOff { id: String, status: &'static str },
+    CalledOff { id: String, status: &'static str },
     #[error("the template of {event} failed: {reason}. Nothing was posted; run `bursar check`")]
     TemplateFailed { event: Name, reason: String },
 }
@@ -248,7 +248,7 @@ impl Rejection {
             Self::NoNewAttempt { .. } => "no_new_attempt",
             Self::BadEndpoint { .. } => "bad_endpoint",
             Self::TooManyEndpoints { .. } => "too_many_endpoints",
-            Self::EndpointOff { .. } => "endpoint_off",
+            Self::CalledOff { .. } => "endpoint_off",
             Self::TemplateFailed { .. } => "template_failed",
         }
     }

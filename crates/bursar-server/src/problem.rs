@@ -171,7 +171,7 @@ const fn status(rejection: &Rejection) -> StatusCode {
         | Rejection::NotStuck { .. }
         | Rejection::SecondPersonNeeded { .. }
         | Rejection::TooManyEndpoints { .. }
-        | Rejection::EndpointOff { .. }
+        | Rejection::CalledOff { .. }
         | Rejection::NoNewAttempt { .. } => StatusCode::CONFLICT,
         Rejection::NotDoubleEntry { .. }
         | Rejection::TemplateFailed { .. }

@@ -75,11 +75,11 @@ pub(crate) async fn drive<K: Kind>(
             // The relay finds it by itself; this only saves time.
             drop(turn(&ctx, NOTIFY, about(&step)).await);
         }
-        let Some(next) = step.next.clone() else { return Ok(K::result(&input, step.result)) };
         if let Some(wish) = ctx.state_mut(Driver::next_signal) {
             step = desk.resolve(&step, wish).await?;
             continue;
         }
+        let Some(next) = step.next.clone() else { return Ok(K::result(&input, step.result)) };
         if cancel == Cancel::Asked {
             step = desk.wish(CANCEL, &step, Value::Null).await?;
             cancel = if step.refused.is_some() { Cancel::Refused } else { Cancel::AskedInVain };

@@ -94,7 +94,7 @@ impl Activities {
     /// Somebody has cancelled the workflow: then so is the flow, if it can be.
     pub(crate) async fn cancel(&self, order: &Order, asker: &Asker) -> Result<Step, Failed> {
         let Ok(id) = payout_id(&order.flow) else {
-            let news = Some(News::Delivery(delivery::Event::EndpointOff));
+            let news = Some(News::Delivery(delivery::Event::CalledOff));
             let driven = self.look(Look { flow: flow(&order.flow)?, news, hands: None }).await?;
             return Ok(self.step(&driven));
         };

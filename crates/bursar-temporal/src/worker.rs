@@ -46,7 +46,7 @@ impl fmt::Debug for Worker {
 }
 
 /// How long a workflow waits for a worker that is gone before another one takes it.
-const STICKY: Duration = Duration::from_secs(3);
+const STICKY: Duration = Duration::from_secs(5);
 
 impl Worker {
     /// Starts to poll both queues. Must be called inside the runtime that runs the activities.

@@ -147,7 +147,7 @@ impl Draft<'_> {
         let waiting: Vec<FlowId> =
             self.flows.values().filter(is_waiting).map(|flow| flow.id).take(limit).collect();
         for id in waiting {
-            if self.advance_delivery(id, &Event::EndpointOff, admission).is_ok() {
+            if self.advance_delivery(id, &Event::CalledOff, admission).is_ok() {
                 woken.flows.push(id.to_string());
             }
         }

@@ -51,14 +51,18 @@ impl Draft<'_> {
             Some(News::Payout(event)) => {
                 self.advance_payout(id, event, admission).map(|()| Went::On)?
             }
-            Some(News::Delivery(event)) => self.advance_delivery(id, event, admission)?,
+            Some(News::Delivery(event)) => {
+                let before = flow.state.status();
+                let went = self.advance_delivery(id, event, admission)?;
+                self.note_cancelled(id, before, event, admission);
+                went
+            }
             None => self.look_without_news(id, look.hands, admission),
         };
         let Some(mut flow) = self.flows.get(&id).cloned() else {
             return Err(self.missing(id, id.to_string()));
         };
-        if flow.host.workflow().is_some_and(|workflow| workflow.errand.is_some()) {
-            flow.host.heard();
+        if flow.host.heard() {
             self.put(flow.clone(), admission);
         }
         let mut next = Next::new(self.rules, &flow, now);
@@ -66,6 +70,21 @@ impl Draft<'_> {
             next.at = next.at.max(until);
         }
         Ok(Driven { flow, job: self.job(id), next, tells: self.told > told })
+    }
+
+    /// Whoever cancels a workflow is known to the cluster alone; that it was done goes on the record here.
+    fn note_cancelled(
+        &mut self,
+        id: FlowId,
+        before: &str,
+        event: &delivery::Event,
+        admission: &Admission,
+    ) {
+        let Some(flow) = self.flows.get(&id) else { return };
+        if *event == delivery::Event::CalledOff && flow.state.status() != before {
+            let name = flow.name();
+            self.note(("temporal", "delivery.cancel"), &name, "", admission);
+        }
     }
 
     /// What is due is done, as far as there are hands for it. What is refused is set aside for a while.

@@ -202,5 +202,5 @@ pub(super) fn check_on(id: EndpointId, endpoint: &Endpoint) -> Result<(), Reject
     if endpoint.is_enabled() {
         return Ok(());
     }
-    Err(Rejection::EndpointOff { id: id.to_string(), status: endpoint.status.name() })
+    Err(Rejection::CalledOff { id: id.to_string(), status: endpoint.status.name() })
 }

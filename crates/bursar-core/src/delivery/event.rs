@@ -12,8 +12,8 @@ pub enum Event {
     Due,
     /// An attempt has come back.
     Returned { attempt: u32, took_ms: u64, outcome: Outcome },
-    /// The endpoint is off: whatever waits is not sent.
-    EndpointOff,
+    /// The endpoint is off, or somebody has cancelled it: whatever waits is not sent.
+    CalledOff,
     /// Somebody wants it sent again.
     Replayed,
 }

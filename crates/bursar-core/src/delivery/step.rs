@@ -51,7 +51,7 @@ pub fn step(delivery: &Delivery, event: &Event, context: &Context<'_>) -> Step {
             | State::Cancelled { .. },
             Event::Returned { attempt, took_ms, outcome },
         ) => returned(delivery, (*attempt, *took_ms), outcome, context),
-        (State::Pending { .. } | State::WaitingRetry { .. }, Event::EndpointOff) => {
+        (State::Pending { .. } | State::WaitingRetry { .. }, Event::CalledOff) => {
             moved(delivery, State::Cancelled { since: context.now })
         }
         (State::Delivered | State::Dlq { .. } | State::Cancelled { .. }, Event::Replayed) => {
@@ -63,10 +63,10 @@ pub fn step(delivery: &Delivery, event: &Event, context: &Context<'_>) -> Step {
             State::Pending { .. } | State::WaitingRetry { .. } | State::Delivering { .. },
             Event::Due | Event::Replayed,
         )
-        | (State::Delivering { .. }, Event::EndpointOff)
+        | (State::Delivering { .. }, Event::CalledOff)
         | (
             State::Delivered | State::Dlq { .. } | State::Cancelled { .. },
-            Event::Due | Event::EndpointOff,
+            Event::Due | Event::CalledOff,
         )
         | (State::Delivered, Event::Returned { .. }) => Step::Stays,
     }

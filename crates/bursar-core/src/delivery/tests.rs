@@ -106,7 +106,7 @@ fn every_state_answers_every_event() {
             ("cannot be written", returned(attempt, unsendable(Unsendable::Serialisation))),
             ("no key", returned(attempt, unsendable(Unsendable::NoKey))),
             ("no means", returned(attempt, unsendable(Unsendable::NoMeans))),
-            ("endpoint off", Event::EndpointOff),
+            ("endpoint off", Event::CalledOff),
             ("replayed", Event::Replayed),
         ];
         for (name, event) in events {

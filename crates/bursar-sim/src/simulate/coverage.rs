@@ -202,7 +202,7 @@ fn came(event: &delivery::Event, flow: Option<&Flow>) -> &'static str {
             delivery::Outcome::Answered { .. } | delivery::Outcome::Failed { .. } => "failed",
             delivery::Outcome::Unsendable { .. } => "unsendable",
         },
-        delivery::Event::Due | delivery::Event::EndpointOff => "due",
+        delivery::Event::Due | delivery::Event::CalledOff => "due",
         delivery::Event::Replayed => "replayed",
     }
 }

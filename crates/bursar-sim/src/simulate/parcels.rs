@@ -158,6 +158,6 @@ fn heard(event: &Came) -> String {
             Outcome::Failed { class, .. } => format!("{class} about attempt {attempt}"),
             Outcome::Unsendable { .. } => format!("that attempt {attempt} cannot be sent"),
         },
-        Came::Due | Came::EndpointOff | Came::Replayed => String::new(),
+        Came::Due | Came::CalledOff | Came::Replayed => String::new(),
     }
 }

@@ -93,7 +93,7 @@ impl Around {
     fn event(world: &World, happening: Happening) -> Option<Event> {
         match happening {
             Happening::Due => Some(Event::Due),
-            Happening::CancelAsked => Some(Event::EndpointOff),
+            Happening::CancelAsked => Some(Event::CalledOff),
             Happening::ReplayAsked => Some(Event::Replayed),
             Happening::Reported(attempt) => {
                 let Attempt::Back(said) = world.attempt(attempt) else { return None };

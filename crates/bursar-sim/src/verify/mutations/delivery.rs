@@ -17,7 +17,7 @@ pub(super) const MUTATIONS: [Mutation; 13] = [
         "That it was taken is not heard once the attempt was given up.",
         Plant::Delivery(|delivery, event, context| match event {
             Event::Returned { attempt, .. } if is_late(delivery, *attempt) => Step::Stays,
-            Event::Due | Event::Returned { .. } | Event::EndpointOff | Event::Replayed => {
+            Event::Due | Event::Returned { .. } | Event::CalledOff | Event::Replayed => {
                 step(delivery, event, context)
             }
         }),
