@@ -48,7 +48,7 @@ use stage::{CHANNEL_NAMES, Stage};
 /// With `--engine temporal` payouts and webhooks are driven by workflows on a cluster, and the worker runs in this process.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// How many payouts [default: 3000, or with `--engine temporal` 100]
+    /// How many payouts [default: 3000, or with `--engine temporal` 150]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     payouts: Option<u64>,
     /// What is asked for, and how the providers throw their dice
@@ -74,7 +74,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 const PATIENCE_WITH_A_CLUSTER: Duration = Duration::from_mins(10);
 /// About a minute on two cores.
 const PAYOUTS: u64 = 3_000;
-const PAYOUTS_ON_A_CLUSTER: u64 = 100;
+const PAYOUTS_ON_A_CLUSTER: u64 = 150;
 /// Longer than anybody waits for all payouts to be asked for.
 const FOR_EVER: Duration = Duration::from_hours(24);
 
