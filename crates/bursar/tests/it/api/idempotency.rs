@@ -70,9 +70,14 @@ fn another_body_under_the_same_key_is_refused() {
         other[field] = value;
         admin.pay("k", &other).refused(409, "idempotency_mismatch");
     }
-    let cancel = format!("/v1/payouts/{}/cancel", id(&made));
-    admin.move_money("k", &cancel, &json!({})).refused(409, "idempotency_mismatch");
     assert_eq!(admin.books(), before);
+    // The key is the merchant's, whoever makes the payout: the merchant has used it, and for nothing else.
+    let merchant = admin.key("shop", "merchant", Some("m1"));
+    let again = merchant.pay("k", &body);
+    assert!(again.is_replay(), "{again:?}");
+    assert_eq!(id(&again.is(201)), id(&made));
+    let cancel = format!("/v1/payouts/{}/cancel", id(&made));
+    merchant.move_money("k", &cancel, &json!({})).refused(409, "idempotency_mismatch");
 }
 
 #[test]
