@@ -185,22 +185,36 @@ const EXCERPT_MAX: usize = 200;
 /// nobody who reads reasons needs them.
 pub(crate) fn excerpt(text: &str) -> String {
     let text = text.chars().filter(|character| !character.is_control()).take(EXCERPT_MAX);
-    let mut kept = String::new();
-    let mut digits = String::new();
-    for character in text.chain(['\0']) {
-        if character.is_ascii_digit() {
-            digits.push(character);
+    let (mut kept, mut number) = (String::new(), String::new());
+    for character in text {
+        let is_inside =
+            matches!(character, ' ' | '-') && number.ends_with(|it: char| it.is_ascii_digit());
+        if character.is_ascii_digit() || is_inside {
+            number.push(character);
             continue;
         }
-        kept.push_str(if digits.len() >= NUMBER_MIN { "******" } else { &digits });
-        digits.clear();
-        kept.extend(Some(character).filter(|character| *character != '\0'));
+        keep_number(&mut kept, &number);
+        number.clear();
+        kept.push(character);
     }
+    keep_number(&mut kept, &number);
     kept
 }
 
-/// Digits in a row that may be the number of an account.
+/// Digits, perhaps in groups: few of them are kept, many may be the number of an account.
+fn keep_number(kept: &mut String, number: &str) {
+    let digits = number.bytes().filter(u8::is_ascii_digit).count();
+    let longest = number.split([' ', '-']).map(str::len).max().unwrap_or_default();
+    if longest < NUMBER_MIN && digits < GROUPS_MIN {
+        return kept.push_str(number);
+    }
+    kept.push_str("******");
+    kept.extend(number.chars().next_back().filter(|last| !last.is_ascii_digit()));
+}
+
+/// Digits in a row, or in groups, that may be the number of an account.
 const NUMBER_MIN: usize = 6;
+const GROUPS_MIN: usize = 9;
 
 #[cfg(test)]
 mod tests {
@@ -215,5 +229,8 @@ mod tests {
         assert_eq!(excerpt("error 50012, retry in 30 s"), "error 50012, retry in 30 s");
         assert_eq!(excerpt("PK36SCBL0000001123456702"), "PK36SCBL******");
         assert_eq!(excerpt("12345\u{7}"), "12345");
+        assert_eq!(excerpt("account 9230 0123 4567 is closed"), "account ****** is closed");
+        assert_eq!(excerpt("account 92-300-1234567."), "account ******.");
+        assert_eq!(excerpt("line 12 34, code 7-8"), "line 12 34, code 7-8");
     }
 }

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::delivery::{self, Parcel};
 use crate::effect::Effect;
 use crate::flow::{Flow, FlowState};
-use crate::host::ErrandKind;
+use crate::host::{Errand, Taken};
 use crate::ids::{FlowId, Seed};
 use crate::payout::{self, Booking};
 use crate::request::{Busy, News};
@@ -20,8 +20,8 @@ pub enum Drive {
     Look(Look),
     /// The relay takes what waits for the cluster in this lane.
     Carry { lane: String, limit: u32 },
-    /// The cluster has taken these; some under another name than was meant.
-    Taken { flows: BTreeMap<FlowId, Option<String>> },
+    /// The cluster has taken these.
+    Taken { flows: BTreeMap<FlowId, Taken> },
     /// What somebody wanted through the cluster was refused: that goes on the record.
     Refused(Refused),
 }
@@ -86,7 +86,7 @@ pub enum Move {
 pub struct Carried {
     pub flow: Flow,
     pub workflow: String,
-    pub kind: ErrandKind,
+    pub errand: Errand,
 }
 
 impl Move {

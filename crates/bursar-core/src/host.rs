@@ -76,6 +76,13 @@ pub enum ErrandKind {
     Wake,
 }
 
+/// An errand that the cluster has taken, perhaps under another name than was meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub errand: Errand,
+    pub renamed: Option<String>,
+}
+
 impl ErrandKind {
     /// Where it waits for the relay.
     pub const fn lane(self) -> &'static str {
@@ -104,7 +111,7 @@ const SWEEP_AFTER: SignedDuration = SignedDuration::from_mins(1);
 const SWEEP_MAX: SignedDuration = SignedDuration::from_hours(1);
 /// How long the first try of an errand may take; twice as long each time.
 const PAUSE_FIRST: SignedDuration = SignedDuration::from_secs(5);
-const PAUSE_MAX: SignedDuration = SignedDuration::from_mins(5);
+const PAUSE_MAX: SignedDuration = SignedDuration::from_mins(1);
 
 impl Hosting {
     /// The host of a new payout, which is to begin at this time.
@@ -173,7 +180,7 @@ impl Host {
         is_news
     }
 
-    /// The relay has it. If nobody hears of it again, it is tried once more later.
+    /// The relay has it. If nobody hears of it again, it is tried once more, at the time that the errand has then.
     pub(crate) fn carry(&mut self, now: Timestamp) -> Option<Errand> {
         let Self::Temporal(workflow) = self else { return None };
         let errand = workflow.errand.unwrap_or_else(|| {
@@ -183,15 +190,15 @@ impl Host {
         let pause = doubled(PAUSE_FIRST, errand.tries).min(PAUSE_MAX);
         let at = now.saturating_add(pause).unwrap_or(Timestamp::MAX);
         workflow.errand = Some(Errand { at, tries: errand.tries.saturating_add(1), ..errand });
-        Some(errand)
+        workflow.errand
     }
 
-    /// The cluster has taken it, perhaps under another name.
-    pub(crate) fn taken(&mut self, renamed: Option<&str>, now: Timestamp) {
+    /// The cluster has taken an errand. One that was saved meanwhile is still to be told.
+    pub(crate) fn taken(&mut self, taken: &Taken, now: Timestamp) {
         if let Self::Temporal(workflow) = self {
-            workflow.errand = None;
+            workflow.errand = workflow.errand.filter(|errand| *errand != taken.errand);
             workflow.told_at = Some(now);
-            if let Some(id) = renamed {
+            if let Some(id) = &taken.renamed {
                 id.clone_into(&mut workflow.id);
             }
         }

@@ -4,22 +4,24 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bursar_core::drive::{Carried, Drive};
 use bursar_core::flow::FlowState;
-use bursar_core::host::{ErrandKind, LANES};
+use bursar_core::host::{ErrandKind, LANES, Taken};
 use bursar_core::ids::FlowId;
 use bursar_core::request::{Body, Reply};
 use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
-use temporalio_client::tonic::Code;
+use temporalio_client::tonic::{Code, IntoRequest as _};
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowSignalOptions, WorkflowStartOptions,
 };
 use temporalio_common::MemoValues;
+use temporalio_common::protos::temporal::api::workflowservice::v1::GetSystemInfoRequest;
 use tokio::sync::Notify;
 
 use crate::cluster::Cluster;
@@ -77,7 +79,12 @@ impl Relay {
     pub async fn run(&self) {
         let mut trouble = REST;
         loop {
-            match self.pass().await {
+            // Whatever is carried to a cluster that does not answer only waits longer.
+            let passed = match self.is_there(trouble > REST).await {
+                Ok(()) => self.pass().await,
+                Err(reason) => Err(reason),
+            };
+            match passed {
                 Ok(0) => {
                     trouble = REST;
                     drop(tokio::time::timeout(REST, self.hurry.notified()).await);
@@ -90,6 +97,16 @@ impl Relay {
                 }
             }
         }
+    }
+
+    /// Whether the cluster answers; only asked when it did not.
+    async fn is_there(&self, is_doubtful: bool) -> Result<(), String> {
+        if !is_doubtful {
+            return Ok(());
+        }
+        let mut service = self.client.connection().workflow_service();
+        let asked = service.get_system_info(GetSystemInfoRequest {}.into_request()).await;
+        asked.map(drop).map_err(|status| status.message().to_owned())
     }
 
     /// Everything that waits now, and how much that was.
@@ -113,22 +130,27 @@ impl Relay {
     }
 
     async fn tell_all(&self, carried: Vec<Carried>) -> Result<(), String> {
+        let is_gone = &AtomicBool::new(false);
         let telling = carried.into_iter().map(|errand| async move {
+            if is_gone.load(Ordering::Relaxed) {
+                return (errand, Told::Nobody("nobody was asked any more".to_owned()));
+            }
             let told = self.tell(&errand).await;
+            is_gone.fetch_or(matches!(told, Told::Nobody(_)), Ordering::Relaxed);
             (errand, told)
         });
         let mut telling = stream::iter(telling).buffer_unordered(CALLS_AT_ONCE);
-        let (mut taken, mut trouble) = (BTreeMap::<FlowId, Option<String>>::new(), None);
+        let (mut taken, mut trouble) = (BTreeMap::<FlowId, Taken>::new(), None);
         while let Some((errand, told)) = telling.next().await {
             match told {
                 Told::Taken { renamed } => {
-                    taken.insert(errand.flow.id, renamed);
+                    taken.insert(errand.flow.id, Taken { errand: errand.errand, renamed });
                 }
                 Told::Not(reason) => {
                     let (flow, workflow) = (errand.flow.name(), &errand.workflow);
                     tracing::error!(%flow, %workflow, %reason, "the cluster refuses a workflow: somebody must look");
                 }
-                Told::Nobody(reason) => trouble = Some(reason),
+                Told::Nobody(reason) => trouble = trouble.or(Some(reason)),
             }
         }
         if !taken.is_empty() {
@@ -159,18 +181,21 @@ impl Relay {
 
     async fn tell_workflow<K: Kind>(&self, errand: &Carried, input: Value, queue: &str) -> Told {
         let id = errand.workflow.as_str();
-        match errand.kind {
+        match errand.errand.kind {
             ErrandKind::StartPayout | ErrandKind::StartDelivery => {
-                match self.start::<K>(errand, id, input.clone(), queue).await {
-                    Err(WorkflowStartError::AlreadyStarted { .. })
-                        if !self.is_ours(errand).await =>
-                    {
+                let started = self.start::<K>(errand, id, input.clone(), queue).await;
+                let Err(WorkflowStartError::AlreadyStarted { .. }) = started else {
+                    return told_of_start(started, None);
+                };
+                match self.is_ours::<K>(errand).await {
+                    Ok(true) => Told::Taken { renamed: None },
+                    Ok(false) => {
                         // Two payouts may want the same name: the books tell them apart, so must the cluster.
                         let other = format!("{id}-{}", errand.flow.name());
                         let started = self.start::<K>(errand, &other, input, queue).await;
                         told_of_start(started, Some(other))
                     }
-                    started => told_of_start(started, None),
+                    Err(reason) => Told::Nobody(reason),
                 }
             }
             ErrandKind::Wake if errand.flow.is_live() => {
@@ -209,14 +234,14 @@ impl Relay {
     }
 
     /// Whether the workflow that has this name drives this very flow.
-    async fn is_ours(&self, errand: &Carried) -> bool {
-        let workflow = self.client.get_workflow_handle::<Run<Disbursement>>(&*errand.workflow);
+    async fn is_ours<K: Kind>(&self, errand: &Carried) -> Result<bool, String> {
+        let workflow = self.client.get_workflow_handle::<Run<K>>(&*errand.workflow);
         let described = workflow.describe(WorkflowDescribeOptions::default()).await;
-        let Ok(described) = described else { return false };
+        let described = described.map_err(|error| error.to_string())?;
         let info = described.raw().workflow_execution_info.as_ref();
         let memo = info.and_then(|info| info.memo.as_ref()?.fields.get(MEMO));
         let flow = memo.and_then(|payload| serde_json::from_slice::<String>(&payload.data).ok());
-        flow == Some(errand.flow.name())
+        Ok(flow == Some(errand.flow.name()))
     }
 }
 
@@ -237,7 +262,15 @@ fn told_of_start(started: Result<(), WorkflowStartError>, renamed: Option<String
 
 fn not_told(status: &temporalio_client::tonic::Status) -> Told {
     let reason = status.message().to_owned();
-    let passing =
-        [Code::Unavailable, Code::DeadlineExceeded, Code::ResourceExhausted, Code::Cancelled];
+    // What a cluster says that goes down or comes up; everything else is about this request.
+    let passing = [
+        Code::Aborted,
+        Code::Cancelled,
+        Code::DeadlineExceeded,
+        Code::Internal,
+        Code::ResourceExhausted,
+        Code::Unavailable,
+        Code::Unknown,
+    ];
     if passing.contains(&status.code()) { Told::Nobody(reason) } else { Told::Not(reason) }
 }

@@ -8,6 +8,7 @@ use super::delivery::{Went, room};
 use crate::delivery;
 use crate::drive::{Carried, Drive, Driven, Job, Look, Next, Refused};
 use crate::flow::{Flow, FlowState};
+use crate::host::Taken;
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::payout;
@@ -144,15 +145,15 @@ impl Draft<'_> {
                 continue;
             };
             self.put_quietly(flow.clone(), admission);
-            carried.push(Carried { flow, workflow, kind: errand.kind });
+            carried.push(Carried { flow, workflow, errand });
         }
         Reply::Carried(carried)
     }
 
-    fn taken(&mut self, flows: &BTreeMap<FlowId, Option<String>>, admission: &Admission) -> Reply {
-        for (id, renamed) in flows {
+    fn taken(&mut self, flows: &BTreeMap<FlowId, Taken>, admission: &Admission) -> Reply {
+        for (id, taken) in flows {
             let Some(mut flow) = self.flows.get(id).cloned() else { continue };
-            flow.host.taken(renamed.as_deref(), admission.now);
+            flow.host.taken(taken, admission.now);
             self.put_quietly(flow, admission);
         }
         Reply::Noted { name: "errands".to_owned(), status: "TAKEN" }

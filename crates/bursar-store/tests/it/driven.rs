@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bursar_core::commit::Commit;
 use bursar_core::drive::{Carried, Drive, Driven, Job, Look, Move};
 use bursar_core::effect::Effect;
-use bursar_core::host::{ErrandKind, Hosting, Naming, SWEEP};
+use bursar_core::host::{ErrandKind, Hosting, Naming, SWEEP, Taken};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{FlowId, PayoutId};
 use bursar_core::payout::{self, Cancellation, Event, LANE, Outcome, submit_lane};
@@ -48,8 +48,9 @@ async fn carried<S: Store + Query + Browse>(desk: &mut Desk<'_, S>, lane: &str) 
     }
 }
 
-async fn taken<S: Store + Query + Browse>(desk: &mut Desk<'_, S>, flow: FlowId) {
-    let flows = BTreeMap::from([(flow, None)]);
+async fn taken<S: Store + Query + Browse>(desk: &mut Desk<'_, S>, carried: &Carried) {
+    let taken = Taken { errand: carried.errand, renamed: None };
+    let flows = BTreeMap::from([(carried.flow.id, taken)]);
     desk.ask(Body::Drive(Drive::Taken { flows })).await.unwrap();
 }
 
@@ -97,8 +98,9 @@ async fn a_workflow_drives_a_payout(store: impl Store + Query + Browse) {
     assert_eq!(errands[0].workflow, "disbursement-m1-k1");
     assert!(carried(&mut desk, lane).await.is_empty(), "not at once again");
     desk.now += SignedDuration::from_secs(60);
-    assert_eq!(carried(&mut desk, lane).await.len(), 1, "told again");
-    taken(&mut desk, flow).await;
+    let again = carried(&mut desk, lane).await;
+    assert_eq!(again.len(), 1, "told again");
+    taken(&mut desk, &again[0]).await;
     desk.now += SignedDuration::from_secs(30);
     assert!(carried(&mut desk, lane).await.is_empty());
 
@@ -133,13 +135,14 @@ async fn what_others_change_is_told_and_what_stands_still_is_told_again(
     desk.open_merchant().await;
     desk.fund().await;
     let flow = paid_by_api(&mut desk, "k1").await;
-    taken(&mut desk, flow).await;
+    let started = carried(&mut desk, ErrandKind::StartPayout.lane()).await;
+    taken(&mut desk, &started[0]).await;
     // Its workflow should have moved long ago.
     assert!(carried(&mut desk, SWEEP).await.is_empty());
     desk.now += SignedDuration::from_mins(2);
     let swept = carried(&mut desk, SWEEP).await;
-    assert_eq!((swept.len(), swept[0].kind), (1, ErrandKind::Wake));
-    taken(&mut desk, flow).await;
+    assert_eq!((swept.len(), swept[0].errand.kind), (1, ErrandKind::Wake));
+    taken(&mut desk, &swept[0]).await;
     assert!(carried(&mut desk, SWEEP).await.is_empty(), "not at once again");
 
     // Somebody cancels it: the workflow is told, unless it has looked meanwhile.
@@ -148,6 +151,8 @@ async fn what_others_change_is_told_and_what_stands_still_is_told_again(
     let actor = "ops".to_owned();
     let cancellation = Cancellation { id, expected_version: None, actor };
     desk.ask(Body::CancelPayout { key, cancellation }).await.unwrap();
+    // Whoever is told late that the errand before was taken takes nothing from this one.
+    taken(&mut desk, &swept[0]).await;
     let woken = carried(&mut desk, ErrandKind::Wake.lane()).await;
     assert_eq!((woken.len(), woken[0].flow.is_live()), (1, false));
     let looked = driven(&desk.commit(look(flow, None)).await);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bursar_core::rules::Rules;
 use bursar_store::Location;
+use clap::builder::FalseyValueParser;
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
@@ -33,7 +34,7 @@ pub(crate) struct ClusterArguments {
     #[arg(long, value_name = "NS", env = "TEMPORAL_NAMESPACE", default_value = "default")]
     pub(crate) namespace: String,
     /// TLS, by the certificates that this machine trusts; an API key in `TEMPORAL_API_KEY` turns it on as well
-    #[arg(long = "temporal-tls", env = "TEMPORAL_TLS")]
+    #[arg(long = "temporal-tls", env = "TEMPORAL_TLS", value_parser = FalseyValueParser::new())]
     pub(crate) is_tls: bool,
     /// Whom to trust instead, as PEM
     #[arg(long = "temporal-ca", value_name = "FILE", env = "TEMPORAL_TLS_SERVER_CA_CERT_PATH")]
