@@ -20,6 +20,7 @@ mod cluster;
 mod commands;
 mod conformance;
 mod demo;
+mod dev_server;
 mod fuzz;
 mod kill;
 mod ledger;

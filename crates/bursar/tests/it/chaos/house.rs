@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use super::disk::{Disk, SlowDisk};
 use super::fault::Fault;
-use super::temporal::{SECRET_KEYS, Temporal};
+use super::temporal::SECRET_KEYS;
 use super::world::KEY;
 use crate::caller::until;
 use crate::cluster::Cluster;
+use crate::dev_server::DevServer;
 use crate::process::{Process, free_port};
 use crate::scratch::Scratch;
 
@@ -27,7 +28,7 @@ pub(crate) enum Store {
 /// In the order in which they are dropped: whoever writes before what is written on.
 pub(super) struct House {
     pub(super) engines: Vec<Engine>,
-    pub(super) temporal: Option<Temporal>,
+    pub(super) temporal: Option<DevServer>,
     pub(super) cluster: Option<Cluster>,
     pub(super) disk: Option<Disk>,
     pub(super) slow_disk: Option<SlowDisk>,
@@ -71,7 +72,7 @@ impl House {
                 (Some(cluster), vec!["--database-url".to_owned(), url])
             }
         };
-        let temporal = (store == Store::Temporal).then(|| Temporal::start(scratch.path()));
+        let temporal = (store == Store::Temporal).then(|| DevServer::start(scratch.path()));
         let names: &[&str] = match store {
             Store::Sqlite => &["engine"],
             Store::Postgres => &["engine 1", "engine 2"],
@@ -140,7 +141,7 @@ impl House {
 }
 
 /// How `bursar` is told who drives payouts and webhooks.
-fn cluster_arguments(temporal: Option<&Temporal>) -> Vec<String> {
+fn cluster_arguments(temporal: Option<&DevServer>) -> Vec<String> {
     let address = temporal.map(|temporal| temporal.address.as_str());
     let arguments = address.map(|address| ["--engine", "temporal", "--temporal", address]);
     arguments.into_iter().flatten().map(str::to_owned).collect()

@@ -40,7 +40,9 @@ fn a_worker_that_is_killed_and_a_server_that_is_restarted_lose_and_double_nothin
     patiently("some are paid", || (shop.count("SUCCESS") >= 50).then_some(()));
     shop.workers.remove(0).kill();
     patiently("more are paid", || (shop.count("SUCCESS") >= 150).then_some(()));
-    shop.temporal.as_mut().unwrap().restart();
+    let temporal = shop.temporal.as_mut().unwrap();
+    temporal.crash();
+    temporal.start_server();
     patiently("all are paid", || (shop.count("SUCCESS") == PAYOUTS).then_some(()));
 
     let page = shop.api.get("/v1/payouts?limit=500").is(200);

@@ -1,7 +1,6 @@
 //! Payouts and webhooks on a real Temporal server, with its own command line beside it.
 
 mod command_line;
-mod dev_server;
 mod killed;
 mod parity;
 mod shop;

@@ -3,9 +3,9 @@
 use bursar_temporal::{ClusterOptions, Secure};
 use serde_json::{Value, json};
 
-use super::dev_server::DevServer;
 use crate::caller::{Caller, until};
 use crate::cluster::Cluster;
+use crate::dev_server::DevServer;
 use crate::process::Process;
 use crate::scratch::Scratch;
 
@@ -37,20 +37,21 @@ const KEYS: &str = "k1:MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 impl Shop {
     /// The API and the embedded engine, on PostgreSQL.
     pub(super) fn embedded(provider: &str, channel: &str) -> Self {
-        Self::open(None, provider, channel)
+        Self::open(false, provider, channel)
     }
 
     /// The API, a cluster and this many workers.
     pub(super) fn on_temporal(provider: &str, channel: &str, workers: usize) -> Self {
-        let mut shop = Self::open(Some(DevServer::start()), provider, channel);
+        let mut shop = Self::open(true, provider, channel);
         for _ in 0..workers {
             shop.hire();
         }
         shop
     }
 
-    fn open(temporal: Option<DevServer>, provider: &str, channel: &str) -> Self {
+    fn open(is_on_temporal: bool, provider: &str, channel: &str) -> Self {
         let (books, scratch) = (Cluster::start(), Scratch::new());
+        let temporal = is_on_temporal.then(|| DevServer::start(scratch.path()));
         let config = format!(
             "[webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = [1, 1, 60, 60, 60, 60, 60]\n[channels.wallet]\nkind = \"http\"\nurl = \"http://{provider}\"\ncurrencies = [\"PKR\"]\n{channel}"
         );
@@ -63,7 +64,8 @@ impl Shop {
     }
 
     fn start(&self, arguments: &[&str]) -> Process {
-        let (url, address) = (self.books.url(), self.temporal.as_ref().map(DevServer::address));
+        let (url, address) =
+            (self.books.url(), self.temporal.as_ref().map(|it| it.address.clone()));
         let mut all = arguments.to_vec();
         all.extend(["--database-url", &url, "--config", &self.file]);
         if let Some(address) = &address {
@@ -92,7 +94,7 @@ impl Shop {
     /// `BURSAR_RECORD_HISTORIES` is set.
     pub(super) fn assert_replays(&self, workflow: &str, name: &str) {
         let options = ClusterOptions {
-            address: self.temporal().address(),
+            address: self.temporal().address.clone(),
             namespace: "default".to_owned(),
             secure: Secure::default(),
             identity: "test".to_owned(),

@@ -4,10 +4,10 @@ use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-use super::dev_server::program;
 use crate::bench::assert_figures;
 use crate::bursar::{bursar, bursar_with};
 use crate::cluster::Cluster;
+use crate::dev_server::program;
 
 /// Says where the program is that starts a cluster.
 const PROGRAM: &str = "BURSAR_TEMPORAL_CLI";
