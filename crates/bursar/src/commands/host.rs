@@ -72,6 +72,10 @@ mod here {
     use crate::failure::Failure;
 
     impl ClusterArguments {
+        pub(super) fn is_understood(&self) -> Result<(), Failure> {
+            self.options().map(drop)
+        }
+
         pub(crate) fn options(&self) -> Result<ClusterOptions, Failure> {
             let read = |path: &PathBuf| {
                 std::fs::read(path).map_err(|error| Failure::reading(path, &error))
@@ -97,18 +101,30 @@ mod here {
     }
 }
 
-/// Several processes share the books, and real time: these are in PostgreSQL, and nobody moves a clock.
-pub(crate) fn check_place(location: &Location, has_test_clock: bool) -> Result<(), Failure> {
-    if has_test_clock {
-        return Err(Failure::new(
-            "a Temporal cluster runs on real time: nothing was started. Leave out --test-clock, or --engine temporal",
-        ));
+impl ClusterArguments {
+    /// Everything that can be known before anything is started. Several processes share the books, and real time: these
+    /// are in PostgreSQL, and nobody moves a clock.
+    pub(crate) fn check(&self, location: &Location, has_test_clock: bool) -> Result<(), Failure> {
+        self.is_understood()?;
+        if has_test_clock {
+            return Err(Failure::new(
+                "a Temporal cluster runs on real time: nothing was started. Leave out --test-clock, or --engine temporal",
+            ));
+        }
+        match location {
+            Location::Database(_) => Ok(()),
+            Location::Directory(_) => Err(Failure::new(
+                "workers on a Temporal cluster share the books, and a data directory is for one process alone: nothing was started. Use --database-url",
+            )),
+        }
     }
-    match location {
-        Location::Database(_) => Ok(()),
-        Location::Directory(_) => Err(Failure::new(
-            "workers on a Temporal cluster share the books, and a data directory is for one process alone: nothing was started. Use --database-url",
-        )),
+}
+
+#[cfg(not(feature = "temporal"))]
+impl ClusterArguments {
+    #[expect(clippy::unused_self, reason = "the other build looks at it")]
+    fn is_understood(&self) -> Result<(), Failure> {
+        Err(not_here())
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::runtime::Builder;
 use tokio::sync::watch;
 
 use super::check::load_rulebook;
-use super::host::{ClusterArguments, EngineName, check_place, relay};
+use super::host::{ClusterArguments, EngineName, relay};
 use super::ledger::Place;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -66,7 +66,7 @@ impl Arguments {
         }
         let location = self.place.location()?;
         if self.engine == EngineName::Temporal {
-            check_place(&location, self.test_clock)?;
+            self.cluster.check(&location, self.test_clock)?;
             rules.hosting = Hosting::Temporal(config.temporal.naming());
         }
         let rules = Arc::new(rules);

@@ -59,7 +59,6 @@ mod here {
 
     use super::Arguments;
     use crate::commands::check::load_rulebook;
-    use crate::commands::host::check_place;
     use crate::config::Config;
     use crate::failure::Failure;
     use crate::node::Node;
@@ -86,7 +85,7 @@ mod here {
             let rules = Arc::new(rules);
             let outside = (config.connections(&rules)?, config.webhooks.sender()?);
             let location = self.place.location()?;
-            check_place(&location, false)?;
+            self.cluster.check(&location, false)?;
             let (options, stopped) = (self.cluster.options()?, stop()?);
             let mut node = Node::start(&location, Arc::clone(&rules), outside, false).await?;
             let office: Arc<dyn Office> = Arc::new(node.office(location, rules));
