@@ -11,6 +11,7 @@ use crate::flow::{Flow, FlowState};
 use crate::host::{Errand, Taken};
 use crate::ids::{FlowId, Seed};
 use crate::payout::{self, Booking};
+use crate::rejection::Rejection;
 use crate::request::{Busy, News};
 use crate::rules::Rules;
 
@@ -53,6 +54,17 @@ pub struct Driven {
     pub next: Option<Next>,
     /// Somebody is to be told of what has happened.
     pub tells: bool,
+    /// It was not begun, because the endpoint takes no more at the moment.
+    pub is_full: bool,
+    /// Why what must be done was not done. Somebody must look.
+    pub refused: Option<Rejection>,
+}
+
+impl Driven {
+    /// Somebody else drives it.
+    pub(crate) const fn watched(flow: Flow, next: Option<Next>) -> Self {
+        Self { flow, job: None, next, tells: false, is_full: false, refused: None }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -180,6 +180,14 @@ impl Host {
         is_news
     }
 
+    /// The workflow waits for something besides the flow: before then nobody need look after it. Whether that is news.
+    pub(crate) fn rests_until(&mut self, until: Timestamp) -> bool {
+        let Self::Temporal(workflow) = self else { return false };
+        let is_news = workflow.told_at < Some(until);
+        workflow.told_at = workflow.told_at.max(Some(until));
+        is_news
+    }
+
     /// The relay has it. If nobody hears of it again, it is tried once more, at the time that the errand has then.
     pub(crate) fn carry(&mut self, now: Timestamp) -> Option<Errand> {
         let Self::Temporal(workflow) = self else { return None };

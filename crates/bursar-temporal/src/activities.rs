@@ -40,10 +40,10 @@ pub(crate) struct Activities {
     pub(crate) is_searchable: bool,
 }
 
-/// How long a job waits for a free hand before it lets others try.
-const HAND_WAIT: Duration = Duration::from_secs(10);
-/// How often a full endpoint is looked at meanwhile.
-const HAND_LOOK: Duration = Duration::from_millis(200);
+/// How long a job waits for a free hand before it lets others try: whoever waits keeps a place in the worker.
+const HAND_WAIT: Duration = Duration::from_secs(2);
+/// How long it leaves the place to others then, in milliseconds.
+const HAND_REST: u64 = 5_000;
 
 impl Activities {
     pub(crate) async fn ask(&self, body: Body) -> Result<Reply, Failed> {
@@ -67,7 +67,12 @@ impl Activities {
 
     pub(crate) fn step(&self, driven: &Driven) -> Step {
         let place = Place { rules: self.office.rules(), now: self.office.now() };
-        Step { is_searchable: self.is_searchable, ..place.step(driven) }
+        let refused = driven.refused.as_ref().map(ToString::to_string);
+        if let Some(reason) = &refused {
+            let flow = driven.flow.name();
+            tracing::error!(%flow, %reason, "what must be done is refused: somebody must look");
+        }
+        Step { is_searchable: self.is_searchable, refused, ..place.step(driven) }
     }
 
     /// A job: saved first, done afterwards, and what came of it taken note of.
@@ -81,7 +86,7 @@ impl Activities {
     async fn pay(&self, flow: FlowId, order: &Order) -> Result<Step, Failed> {
         let hand = self.hands.for_channel(&order.lane);
         let Ok(_hand) = tokio::time::timeout(HAND_WAIT, hand).await else {
-            return self.turn(order).await;
+            return self.turn(order).await.map(later);
         };
         let (instant, time) = (Instant::now(), self.office.now());
         let look = Look { flow, news: None, hands: Some(Busy::default()) };
@@ -93,31 +98,24 @@ impl Activities {
     }
 
     async fn deliver(&self, flow: FlowId, order: &Order) -> Result<Step, Failed> {
-        let waited_until = Instant::now().checked_add(HAND_WAIT);
-        loop {
-            let (instant, time) = (Instant::now(), self.office.now());
-            let endpoint = order.lane.parse().ok();
-            let under_way = endpoint.map(|endpoint| self.hands.for_endpoint(endpoint, time));
-            let (busy, under_way) = under_way.unzip();
-            let look = Look { flow, news: None, hands: Some(busy.unwrap_or_default()) };
-            let driven = self.look(look).await?;
-            if let Some(Job::Send(parcel)) = driven.job.clone() {
-                let deadline = instant_of((instant, time), parcel.lease_until);
-                let event = self.office.send(*parcel, deadline).await;
-                return self.came_back(driven, News::Delivery(event)).await;
-            }
-            if let Some(under_way) = under_way {
-                under_way.did_not_begin();
-            }
+        let Ok(endpoint) = order.lane.parse().map(|id| self.hands.endpoint(id)) else {
+            return self.turn(order).await;
+        };
+        let Ok(gate) = tokio::time::timeout(HAND_WAIT, endpoint.gate()).await else {
+            return self.turn(order).await.map(later);
+        };
+        let (instant, time) = (Instant::now(), self.office.now());
+        let look = Look { flow, news: None, hands: Some(endpoint.busy(time)) };
+        let driven = self.look(look).await?;
+        let Some(Job::Send(parcel)) = driven.job.clone() else {
             let step = self.step(&driven);
-            let is_full = step.next.as_ref().is_some_and(|next| {
-                next.timeout.is_some() && Duration::from_millis(next.pause) <= SHORT
-            });
-            if !is_full || waited_until.is_none_or(|until| until <= Instant::now()) {
-                return Ok(step);
-            }
-            tokio::time::sleep(HAND_LOOK).await;
-        }
+            return Ok(if driven.is_full { later(step) } else { step });
+        };
+        let _under_way = endpoint.begin(time);
+        drop(gate);
+        let deadline = instant_of((instant, time), parcel.lease_until);
+        let event = self.office.send(*parcel, deadline).await;
+        self.came_back(driven, News::Delivery(event)).await
     }
 
     /// What only has to be noted is noted at once. What moves money, or gives up, is a turn of its own, which the
@@ -144,8 +142,13 @@ impl Activities {
     }
 }
 
-/// How long an endpoint that is full is waited for in a job.
-const SHORT: Duration = Duration::from_secs(1);
+/// There was no free hand: others try first.
+fn later(mut step: Step) -> Step {
+    if let Some(next) = &mut step.next {
+        next.pause = next.pause.max(HAND_REST);
+    }
+    step
+}
 
 /// The end of a lease on the monotonic clock.
 fn instant_of((instant, time): (Instant, Timestamp), lease_until: Timestamp) -> Instant {
@@ -178,7 +181,7 @@ fn flow_kind(name: &str) -> Result<Kind, Failed> {
     let payout = name.parse::<PayoutId>().map(|id| Kind::Payout(id.into()));
     let delivery = name.parse::<DeliveryId>().map(|id| Kind::Delivery(id.into()));
     payout.or(delivery).map_err(|_| Failed::Refused {
-        code: "UNKNOWN_FLOW".to_owned(),
+        code: "unknown_flow".to_owned(),
         message: format!("{name:?} is neither a payout nor a delivery: nothing was done"),
     })
 }

@@ -1,6 +1,6 @@
 //! `WebhookDeliveryWorkflow`: one event for one endpoint, started by the relay.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::driver::Kind;
 use crate::message::{DeliveryRequest, Next, Order, WebhookDeliveryResult};
@@ -21,8 +21,8 @@ impl Kind for Delivery {
         (next, order)
     }
 
-    fn resumed(flow: &str) -> Value {
-        json!({ "DeliveryID": flow })
+    fn resumed(input: &Value, _: &str) -> Value {
+        input.clone()
     }
 
     fn result(_: &Value, result: Value) -> Value {

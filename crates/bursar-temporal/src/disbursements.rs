@@ -22,20 +22,28 @@ impl Kind for Disbursement {
         (next, Order { input: input.clone(), ..Order::default() })
     }
 
-    fn resumed(flow: &str) -> Value {
-        json!({ "DisbursementID": flow })
+    fn resumed(input: &Value, flow: &str) -> Value {
+        json!({ "DisbursementID": flow, KNOWN_AS: given(input) })
     }
 
     /// Whoever has a name of their own for it finds it under that.
     fn result(input: &Value, mut result: Value) -> Value {
-        let given = input.get("DisbursementID").filter(|given| given.as_str() != Some(""));
-        if let (Some(given), Some(fields)) = (given, result.as_object_mut())
+        if let (Some(given), Some(fields)) = (given(input), result.as_object_mut())
             && let Some(ours) = fields.insert("DisbursementID".to_owned(), given.clone())
         {
             fields.insert("PayoutID".to_owned(), ours);
         }
         result
     }
+}
+
+/// What a run that goes on for another one was called by whoever started that.
+const KNOWN_AS: &str = "KnownAs";
+
+/// The name that whoever started it has for it.
+fn given(input: &Value) -> Option<&Value> {
+    let given = input.get(KNOWN_AS).or(input.get("DisbursementID"));
+    given.filter(|given| given.as_str().is_some_and(|name| !name.is_empty()))
 }
 
 /// A request that can be read.

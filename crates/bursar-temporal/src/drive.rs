@@ -14,6 +14,7 @@ use temporalio_sdk::{
     WorkflowContext, WorkflowTermination,
 };
 
+use crate::disbursements::{RESERVE, VALIDATE};
 use crate::driver::{Driver, Kind};
 use crate::message::{Next, Order, Step};
 
@@ -66,7 +67,7 @@ pub(crate) async fn drive<K: Kind>(
     ctx: WorkflowContext<Driver<K>>,
 ) -> Result<Value, WorkflowTermination> {
     let input = ctx.state(|driver| driver.input().clone());
-    let mut desk = Desk { ctx: &ctx, wishes: 0, shown: String::new() };
+    let mut desk = Desk { ctx: &ctx, wishes: 0, failures: 0, shown: String::new() };
     let mut step = desk.open(&input).await?;
     let mut cancel = Cancel::NotAsked;
     loop {
@@ -85,8 +86,9 @@ pub(crate) async fn drive<K: Kind>(
             cancel = if step.refused.is_some() { Cancel::Refused } else { Cancel::AskedInVain };
             continue;
         }
-        if step.news.is_none() && ctx.continue_as_new_suggested() {
-            ctx.continue_as_new(K::resumed(&step.flow), ContinueAsNewOptions::default())?;
+        let is_quiet = step.news.is_none() && cancel != Cancel::AskedInVain;
+        if is_quiet && ctx.continue_as_new_suggested() {
+            ctx.continue_as_new(K::resumed(&input, &step.flow), ContinueAsNewOptions::default())?;
         }
         match wait(&ctx, next.pause, cancel == Cancel::NotAsked).await {
             Waited::Time => {
@@ -110,6 +112,8 @@ struct Desk<'c, K> {
     ctx: &'c WorkflowContext<Driver<K>>,
     /// How many people have wanted something.
     wishes: u64,
+    /// How often in a row nobody came back from a job.
+    failures: u32,
     /// The status that lists show.
     shown: String,
 }
@@ -152,8 +156,11 @@ impl<K: Kind> Desk<'_, K> {
                 _ = signal => None,
             };
             match done {
-                Some(Ok(step)) => return Ok(step),
-                Some(Err(_)) => return Ok(turn(ctx, LOOK, about(step)).await?),
+                Some(Ok(step)) => {
+                    self.failures = 0;
+                    return Ok(step);
+                }
+                Some(Err(_)) => return self.after_failure(step).await,
                 None => {
                     if let Some(wish) = ctx.state_mut(Driver::next_signal) {
                         let step = self.resolve(step, wish).await?;
@@ -162,6 +169,17 @@ impl<K: Kind> Desk<'_, K> {
                 }
             }
         }
+    }
+
+    /// Nobody knows what became of a job: the flow says what to do, but ever more slowly.
+    async fn after_failure(&mut self, step: &Step) -> Result<Step, WorkflowTermination> {
+        self.failures = self.failures.saturating_add(1);
+        let mut step = turn(self.ctx, LOOK, about(step)).await?;
+        let pause = 1_000_u64.checked_shl(self.failures.min(8)).unwrap_or(u64::MAX);
+        if let Some(next) = &mut step.next {
+            next.pause = next.pause.max(pause);
+        }
+        Ok(step)
     }
 
     /// Somebody has signalled a decision: about what is, not about what was before the signal came.
@@ -207,16 +225,19 @@ async fn turn<K: Kind>(
     let options = LocalActivityOptions::builder()
         .cancellation_token(WorkflowCancellationToken::new())
         .start_to_close_timeout(timeout)
+        // Longer pauses are timers of the cluster: a worker that holds on to the task would fill the history.
+        .timer_backoff_threshold(Duration::from_secs(5))
         .retry_policy(retry)
         .build();
     ctx.execute_local_activity(Named(name.to_owned()), order, options).await
 }
 
-/// How long a turn may take, and how often it is tried; for ever, where money or a customer waits for it.
+/// How long a turn may take, and how often it is tried. For ever, where money or a customer may wait for it: a refusal
+/// ends it at once, so what is repeated is only what the books could not answer.
 fn patience(name: &str) -> (Duration, u32) {
     let (seconds, attempts) = match name {
-        "ValidateRequest" => (10, 3),
-        "ReserveBalance" => (15, 3),
+        VALIDATE => (10, 0),
+        RESERVE => (15, 0),
         NOTIFY => (60, 3),
         _ => (30, 0),
     };

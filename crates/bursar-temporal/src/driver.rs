@@ -41,7 +41,7 @@ pub(crate) trait Kind: 'static {
     fn opening(input: &Value) -> (Next, Order);
 
     /// What a new run is started with, when a history has become long.
-    fn resumed(flow: &str) -> Value;
+    fn resumed(input: &Value, flow: &str) -> Value;
 
     /// What it ends with, in the words of whoever started it.
     fn result(input: &Value, result: Value) -> Value;

@@ -7,16 +7,24 @@ use bursar_core::ids::EndpointId;
 use bursar_core::request::Busy;
 use bursar_core::rules::Rules;
 use jiff::Timestamp;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{MutexGuard, OwnedSemaphorePermit, Semaphore};
 
 #[derive(Debug)]
 pub(crate) struct Hands {
     channels: BTreeMap<String, Arc<Semaphore>>,
-    endpoints: Arc<Mutex<BTreeMap<EndpointId, Load>>>,
+    endpoints: Mutex<BTreeMap<EndpointId, Arc<Endpoint>>>,
 }
 
-/// What is on its way to an endpoint, and what has begun in this second.
+/// An endpoint that this worker sends to.
 #[derive(Debug, Default)]
+pub(crate) struct Endpoint {
+    /// Whoever wants to begin asks one after the other, so that nobody takes another's place.
+    gate: tokio::sync::Mutex<()>,
+    load: Mutex<Load>,
+}
+
+/// What is on its way, and what has begun in this second.
+#[derive(Debug, Default, Clone, Copy)]
 struct Load {
     in_flight: u32,
     second: i64,
@@ -25,10 +33,10 @@ struct Load {
 
 /// A delivery that is under way.
 #[derive(Debug)]
-pub(crate) struct UnderWay {
-    endpoints: Arc<Mutex<BTreeMap<EndpointId, Load>>>,
-    endpoint: EndpointId,
-}
+pub(crate) struct UnderWay(Arc<Endpoint>);
+
+/// More endpoints than this are not remembered when nothing is on its way to them.
+const ENDPOINTS_MAX: usize = 1_000;
 
 impl Hands {
     pub(crate) fn new(rules: &Rules) -> Self {
@@ -38,7 +46,7 @@ impl Hands {
         };
         let channels = rules.channels.values();
         let channels = channels.map(|it| (it.name.clone(), permits(it.concurrency))).collect();
-        Self { channels, endpoints: Arc::default() }
+        Self { channels, endpoints: Mutex::default() }
     }
 
     /// A free hand for a submission. A channel that is not configured has none to wait for: the turn says so.
@@ -47,38 +55,41 @@ impl Hands {
         channel.acquire_owned().await.ok()
     }
 
-    /// How busy an endpoint is; the next delivery counts from now on.
-    pub(crate) fn for_endpoint(&self, endpoint: EndpointId, now: Timestamp) -> (Busy, UnderWay) {
+    pub(crate) fn endpoint(&self, id: EndpointId) -> Arc<Endpoint> {
         let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        let load = endpoints.entry(endpoint).or_default();
-        if load.second != now.as_second() {
-            (load.second, load.begun) = (now.as_second(), 0);
+        if endpoints.len() > ENDPOINTS_MAX {
+            endpoints.retain(|_, endpoint| Arc::strong_count(endpoint) > 1);
         }
-        let busy = Busy { in_flight: load.in_flight, room: 0, begun: load.begun };
-        load.in_flight = load.in_flight.saturating_add(1);
-        load.begun = load.begun.saturating_add(1);
-        (busy, UnderWay { endpoints: Arc::clone(&self.endpoints), endpoint })
+        Arc::clone(endpoints.entry(id).or_default())
     }
 }
 
-impl UnderWay {
-    /// It did not begin after all.
-    pub(crate) fn did_not_begin(self) {
-        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(load) = endpoints.get_mut(&self.endpoint) {
-            load.begun = load.begun.saturating_sub(1);
-        }
+impl Endpoint {
+    pub(crate) async fn gate(&self) -> MutexGuard<'_, ()> {
+        self.gate.lock().await
+    }
+
+    /// How busy it is now.
+    pub(crate) fn busy(&self, now: Timestamp) -> Busy {
+        let Load { in_flight, second, begun } =
+            *self.load.lock().unwrap_or_else(PoisonError::into_inner);
+        let begun = if second == now.as_second() { begun } else { 0 };
+        Busy { in_flight, room: 0, begun }
+    }
+
+    /// One more is on its way.
+    pub(crate) fn begin(self: &Arc<Self>, now: Timestamp) -> UnderWay {
+        let begun = self.busy(now).begun.saturating_add(1);
+        let mut load = self.load.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_flight = load.in_flight.saturating_add(1);
+        *load = Load { in_flight, second: now.as_second(), begun };
+        UnderWay(Arc::clone(self))
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(load) = endpoints.get_mut(&self.endpoint) {
-            load.in_flight = load.in_flight.saturating_sub(1);
-            if load.in_flight == 0 {
-                endpoints.remove(&self.endpoint);
-            }
-        }
+        let mut load = self.0.load.lock().unwrap_or_else(PoisonError::into_inner);
+        load.in_flight = load.in_flight.saturating_sub(1);
     }
 }

@@ -109,6 +109,8 @@ impl Activities {
     async fn refusal(&self, body: Body) -> Result<Option<String>, Failed> {
         match self.ask(body).await {
             Ok(_) => Ok(None),
+            // The key is that of this very wish: it was granted before, and the worker was lost before it could say so.
+            Err(Failed::Refused { code, .. }) if code == "idempotency_mismatch" => Ok(None),
             Err(Failed::Refused { message, .. }) => Ok(Some(message)),
             Err(unavailable @ Failed::Unavailable(_)) => Err(unavailable),
         }
@@ -140,8 +142,9 @@ const NOTE_MAX: usize = 1_000;
 
 /// Whoever gives no name, or one that cannot be kept, is on the record all the same.
 fn name_of(resolved_by: &str) -> String {
-    let name: String = resolved_by.trim().chars().filter(|it| !it.is_control()).take(64).collect();
-    if name.is_empty() { CLUSTER.to_owned() } else { name }
+    let name: String = resolved_by.chars().filter(|it| !it.is_control()).take(64).collect();
+    let name = name.trim();
+    if name.is_empty() { CLUSTER.to_owned() } else { name.to_owned() }
 }
 
 fn ruling(resolution: &ManualResolution) -> Result<(Ruling, String), String> {

@@ -195,7 +195,7 @@ impl Relay {
                         let started = self.start::<K>(errand, &other, input, queue).await;
                         told_of_start(started, Some(other))
                     }
-                    Err(reason) => Told::Nobody(reason),
+                    Err(not_told) => not_told,
                 }
             }
             ErrandKind::Wake if errand.flow.is_live() => {
@@ -234,10 +234,13 @@ impl Relay {
     }
 
     /// Whether the workflow that has this name drives this very flow.
-    async fn is_ours<K: Kind>(&self, errand: &Carried) -> Result<bool, String> {
+    async fn is_ours<K: Kind>(&self, errand: &Carried) -> Result<bool, Told> {
         let workflow = self.client.get_workflow_handle::<Run<K>>(&*errand.workflow);
         let described = workflow.describe(WorkflowDescribeOptions::default()).await;
-        let described = described.map_err(|error| error.to_string())?;
+        let described = described.map_err(|error| match error {
+            WorkflowInteractionError::Rpc(status) => not_told(&status),
+            error => Told::Not(error.to_string()),
+        })?;
         let info = described.raw().workflow_execution_info.as_ref();
         let memo = info.and_then(|info| info.memo.as_ref()?.fields.get(MEMO));
         let flow = memo.and_then(|payload| serde_json::from_slice::<String>(&payload.data).ok());

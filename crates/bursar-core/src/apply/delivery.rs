@@ -104,7 +104,8 @@ impl Draft<'_> {
             .flows
             .values()
             .filter_map(|flow| {
-                let delivery = flow.state.delivery()?;
+                // Whoever drives it sends it.
+                let delivery = flow.state.delivery().filter(|_| flow.host.is_engine())?;
                 let is_retry = match delivery.state {
                     State::Pending { .. } => delivery.is_retry(),
                     State::WaitingRetry { .. } => true,

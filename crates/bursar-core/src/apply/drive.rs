@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::Draft;
 use super::delivery::{Went, room};
 use crate::delivery;
@@ -15,8 +17,16 @@ use crate::payout;
 use crate::rejection::Rejection;
 use crate::request::{Answer, Busy, News, Reply};
 
-/// How long a workflow waits for an endpoint that takes no more at the moment.
-const FULL: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
+/// What a look came to.
+enum Looked {
+    On,
+    /// The endpoint is left alone until then.
+    Blocked(Timestamp),
+    /// The endpoint takes no more at the moment.
+    Full,
+    /// What must be done was refused; the flow is set aside for a while.
+    Refused(Rejection),
+}
 
 impl Draft<'_> {
     pub(super) fn drive(&mut self, drive: &Drive, admission: &Admission) -> Answer {
@@ -46,31 +56,40 @@ impl Draft<'_> {
         };
         if flow.host.is_engine() {
             let next = Next::new(self.rules, flow, now);
-            return Ok(Driven { flow: flow.clone(), job: None, next, tells: false });
+            return Ok(Driven::watched(flow.clone(), next));
         }
-        let went = match &look.news {
+        let looked = match &look.news {
             Some(News::Payout(event)) => {
-                self.advance_payout(id, event, admission).map(|()| Went::On)?
+                self.advance_payout(id, event, admission)?;
+                Looked::On
             }
             Some(News::Delivery(event)) => {
                 let before = flow.state.status();
-                let went = self.advance_delivery(id, event, admission)?;
+                self.advance_delivery(id, event, admission)?;
                 self.note_cancelled(id, before, event, admission);
-                went
+                Looked::On
             }
             None => self.look_without_news(id, look.hands, admission),
         };
         let Some(mut flow) = self.flows.get(&id).cloned() else {
             return Err(self.missing(id, id.to_string()));
         };
-        if flow.host.heard() {
+        let mut is_changed = flow.host.heard();
+        let mut next = Next::new(self.rules, &flow, now);
+        let (mut is_full, mut refused) = (false, None);
+        match looked {
+            Looked::On => {}
+            Looked::Full => is_full = true,
+            Looked::Blocked(until) => {
+                is_changed |= flow.host.rests_until(until);
+                next = next.map(|next| Next { at: next.at.max(until), ..next });
+            }
+            Looked::Refused(rejection) => refused = Some(rejection),
+        }
+        if is_changed {
             self.put(flow.clone(), admission);
         }
-        let mut next = Next::new(self.rules, &flow, now);
-        if let (Went::Blocked(until), Some(next)) = (went, &mut next) {
-            next.at = next.at.max(until);
-        }
-        Ok(Driven { flow, job: self.job(id), next, tells: self.told > told })
+        Ok(Driven { flow, job: self.job(id), next, tells: self.told > told, is_full, refused })
     }
 
     /// Whoever cancels a workflow is known to the cluster alone; that it was done goes on the record here.
@@ -94,12 +113,12 @@ impl Draft<'_> {
         id: FlowId,
         hands: Option<Busy>,
         admission: &Admission,
-    ) -> Went {
+    ) -> Looked {
         let now = admission.now;
-        let Some(flow) = self.flows.get(&id) else { return Went::On };
+        let Some(flow) = self.flows.get(&id) else { return Looked::On };
         let next = Next::new(self.rules, flow, now).filter(|next| next.at <= now);
         let Some(next) = next.filter(|next| hands.is_some() || !next.r#move.is_job()) else {
-            return Went::On;
+            return Looked::On;
         };
         let stepped = match &flow.state {
             FlowState::Payout(_) => {
@@ -112,20 +131,23 @@ impl Draft<'_> {
                     endpoint.is_enabled() && next.r#move.is_job() && room(endpoint, busy) == 0
                 });
                 if is_full {
-                    let until = now.saturating_add(FULL).unwrap_or(now);
-                    return Went::Blocked(until);
+                    return Looked::Full;
                 }
                 self.advance_delivery(id, &delivery::Event::Due, admission)
             }
             // Nobody outside drives these.
             FlowState::Reservation(_) | FlowState::PayIn(_) => Ok(Went::On),
         };
-        stepped.unwrap_or_else(|_| {
-            if let Some(flow) = self.flows.get(&id).cloned() {
-                self.put(flow.park(now), admission);
+        match stepped {
+            Ok(Went::On) => Looked::On,
+            Ok(Went::Blocked(until)) => Looked::Blocked(until),
+            Err(rejection) => {
+                if let Some(flow) = self.flows.get(&id).cloned() {
+                    self.put(flow.park(now), admission);
+                }
+                Looked::Refused(rejection)
             }
-            Went::On
-        })
+        }
     }
 
     /// What the step of this flow has planned, taken from what the engine would do.

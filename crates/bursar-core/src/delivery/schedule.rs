@@ -44,12 +44,12 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// The pause behind the attempt with this number; none behind the last. Whoever asks for more time gets it.
     /// Whether no other attempt follows this one.
     pub(super) fn is_last(&self, attempt: u32) -> bool {
         usize::try_from(attempt).is_ok_and(|attempt| attempt > self.pauses.len())
     }
 
+    /// The pause behind the attempt with this number; none behind the last. Whoever asks for more time gets it.
     pub(super) fn pause(
         &self,
         attempt: u32,

@@ -158,7 +158,8 @@ impl Browse for Postgres {
             "{}
              UNION
              SELECT f.state::json #>> '{{flow,terms,channel}}' COLLATE \"C\"
-             FROM due d JOIN flows f ON f.id = d.flow WHERE d.lane = '{LANE}' ORDER BY channel",
+             FROM due d JOIN flows f ON f.id = d.flow
+             WHERE d.lane = '{LANE}' OR (d.lane LIKE 'outbox:%' AND f.kind = 'payout') ORDER BY channel",
             submit_channels()
         );
         self.session().query(&sql, &[]).await?.iter().map(|row| get(row, 0)).collect()

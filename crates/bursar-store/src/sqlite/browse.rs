@@ -153,7 +153,8 @@ impl Browse for Sqlite {
             "{}
              UNION
              SELECT json_extract(f.state, '$.flow.terms.channel')
-             FROM due d CROSS JOIN flows f ON f.id = d.flow WHERE d.lane = '{LANE}' ORDER BY channel",
+             FROM due d CROSS JOIN flows f ON f.id = d.flow
+             WHERE d.lane = '{LANE}' OR (d.lane LIKE 'outbox:%' AND f.kind = 'payout') ORDER BY channel",
             submit_channels()
         );
         all(&self.connection, &sql, [], |row| get(row, 0))

@@ -8,15 +8,17 @@ use bursar_core::drive::{Carried, Drive, Driven, Job, Look, Move};
 use bursar_core::effect::Effect;
 use bursar_core::host::{ErrandKind, Hosting, Naming, SWEEP, Taken};
 use bursar_core::idempotency::Key;
-use bursar_core::ids::{FlowId, PayoutId};
+use bursar_core::ids::{FlowId, PayoutId, Seed};
+use bursar_core::ledger::Admission;
 use bursar_core::payout::{self, Cancellation, Event, LANE, Outcome, submit_lane};
-use bursar_core::request::{Body, Busy, News, Reply, Wake};
+use bursar_core::request::{Batch, Body, Busy, Mail, News, Reply, Request, Wake};
 use bursar_core::rules::Rules;
-use bursar_store::{Browse, Memory, Postgres, Query, Sqlite, Store};
+use bursar_store::{Browse, Memory, Postgres, Query, Sqlite, Store, turn};
 use jiff::SignedDuration;
 
 use crate::cluster::Cluster;
 use crate::desk::Desk;
+use crate::office::{add, deliver, endpoint_id};
 use crate::payout_steps::new_payout;
 use crate::scratch::Scratch;
 use crate::workload::{block_on, rules};
@@ -87,6 +89,7 @@ async fn a_workflow_drives_a_payout(store: impl Store + Query + Browse) {
     desk.fund().await;
     let flow = paid_by_api(&mut desk, "k1").await;
 
+    assert_eq!(desk.store.live_channels().await.unwrap(), ["wallet"], "it needs its channel");
     // The engine leaves it alone; the relay finds it, again if nobody has taken it.
     for lane in [submit_lane("wallet"), LANE.to_owned()] {
         let woken = desk.commit(Body::Wake(Wake { lane, limit: 10 })).await;
@@ -191,20 +194,48 @@ async fn a_job_that_is_lost_is_asked_for_and_never_done_again(store: impl Store 
     desk.assert_sound().await;
 }
 
+/// The engine of the same process is told to send in the very batch that makes a delivery.
+async fn a_delivery_of_a_workflow_is_not_sent_by_the_engine(store: impl Store + Query + Browse) {
+    let rules = on_temporal();
+    let mut desk = Desk::new(&rules, store, 1);
+    desk.open_merchant().await;
+    desk.fund().await;
+    desk.ask(add(endpoint_id(1), &["*"])).await.unwrap();
+    let key = Key { scope: "merchant:m1".to_owned(), key: "k1".to_owned() };
+    let create = Body::CreatePayout { key, payout: new_payout("m1", "10.00"), actor: None };
+    let send = Body::Mail(Mail::Deliver(deliver(10)));
+    desk.now += SignedDuration::from_secs(1);
+    let request = |(number, body)| {
+        let admission = Admission::new(desk.now, Seed::from(number));
+        Request { admission, body }
+    };
+    let requests = [(77, create), (78, send)].map(request);
+    let commit = turn(&mut desk.store, &Batch::new(&rules, &requests)).await.unwrap();
+    assert_eq!(commit.flows.len(), 2, "a payout, and a delivery about it");
+    assert!(commit.parcels.is_empty(), "its workflow sends it");
+    let errands = carried(&mut desk, ErrandKind::StartDelivery.lane()).await;
+    assert_eq!(errands.len(), 1);
+    let work = work(errands[0].flow.id);
+    assert!(matches!(driven(&desk.commit(work).await).job, Some(Job::Send(_))));
+    desk.assert_sound().await;
+}
+
 #[test]
 fn driven_in_memory() {
     block_on(a_workflow_drives_a_payout(Memory::default()));
     block_on(what_others_change_is_told_and_what_stands_still_is_told_again(Memory::default()));
     block_on(a_job_that_is_lost_is_asked_for_and_never_done_again(Memory::default()));
+    block_on(a_delivery_of_a_workflow_is_not_sent_by_the_engine(Memory::default()));
 }
 
 #[test]
 fn driven_in_sqlite() {
     let open = |scratch: &Scratch| Sqlite::open(scratch.path()).unwrap();
-    let [first, second, third] = [Scratch::new(), Scratch::new(), Scratch::new()];
+    let [first, second, third, fourth] = [(); 4].map(|()| Scratch::new());
     block_on(a_workflow_drives_a_payout(open(&first)));
     block_on(what_others_change_is_told_and_what_stands_still_is_told_again(open(&second)));
     block_on(a_job_that_is_lost_is_asked_for_and_never_done_again(open(&third)));
+    block_on(a_delivery_of_a_workflow_is_not_sent_by_the_engine(open(&fourth)));
 }
 
 #[test]
@@ -215,5 +246,6 @@ fn driven_in_postgres() {
         a_workflow_drives_a_payout(open("a").await).await;
         what_others_change_is_told_and_what_stands_still_is_told_again(open("b").await).await;
         a_job_that_is_lost_is_asked_for_and_never_done_again(open("c").await).await;
+        a_delivery_of_a_workflow_is_not_sent_by_the_engine(open("d").await).await;
     });
 }

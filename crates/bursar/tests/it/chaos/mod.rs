@@ -235,6 +235,6 @@ fn two_processes_on_postgres_outlive_every_fault() {
 
 #[cfg(feature = "temporal")]
 #[test]
-fn a_server_and_two_workers_on_temporal_outlive_every_fault() {
+fn a_server_and_two_workers_on_temporal_outlive_faults() {
     survives(Store::Temporal, &plan(Store::Temporal));
 }

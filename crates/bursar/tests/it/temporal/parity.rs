@@ -1,6 +1,6 @@
 //! The same script on both hosts: the same postings, the same statuses, the same events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
@@ -52,14 +52,17 @@ impl Scripted {
 struct Left {
     payouts: BTreeMap<String, Value>,
     events: BTreeMap<String, Vec<Value>>,
-    delivered: BTreeMap<String, usize>,
+    delivered: BTreeSet<(String, u64)>,
     trial_balance: Value,
     postings: Vec<String>,
 }
 
 fn script(shop: &Shop) -> Left {
     shop.merchant("m1");
-    let merchant = Receiver::willing();
+    // The merchant's server does not take everything at once.
+    let merchant = Receiver::start(|_, number| {
+        (if number % 7 == 3 { 503 } else { 200 }, Vec::new(), Vec::new())
+    });
     let endpoint = json!({ "merchant_id": "m1", "url": merchant.url("/") });
     shop.api.post("/v1/webhook-endpoints", &endpoint).is(201);
     let amounts = ["101", "102", "103", "104", "105", "106", "107", "109"];
@@ -84,16 +87,23 @@ fn script(shop: &Shop) -> Left {
     shop.api.move_money("c", &format!("/v1/payouts/{scheduled}/cancel"), &json!({})).is(200);
     ids.insert(scheduled, "108".to_owned());
     for (id, amount) in &ids {
-        let decision = match amount.as_str() {
-            "105" => "confirm_paid",
-            "106" => "confirm_not_paid",
+        let (decision, status) = match amount.as_str() {
+            "105" => ("confirm_paid", "SUCCESS"),
+            "106" => ("confirm_not_paid", "FAILED"),
             _ => continue,
         };
         let stuck = shop.until(id, "STUCK");
-        let decision = json!({ "decision": decision, "evidence": "statement", "expected_version": stuck["version"] });
-        shop.api
-            .move_money(&format!("d{amount}"), &format!("/v1/payouts/{id}/resolve"), &decision)
-            .is(200);
+        // The same people decide with the tools that they have.
+        if let Some(temporal) = &shop.temporal {
+            let input = json!({ "Status": status, "ResolvedBy": "ops", "Notes": "statement" });
+            let workflow = format!("disbursement-m1-k{amount}");
+            let signal = ["workflow", "signal", "-w", &workflow, "--name", "manual-resolve"];
+            temporal.cli(&[&signal[..], &["--input", &input.to_string()]].concat());
+        } else {
+            let decision = json!({ "decision": decision, "evidence": "statement", "expected_version": stuck["version"] });
+            let path = format!("/v1/payouts/{id}/resolve");
+            shop.api.move_money(&format!("d{amount}"), &path, &decision).is(200);
+        }
     }
     for (id, amount) in &ids {
         until(&format!("{amount} is final"), || (shop.payout(id)["final"] == true).then_some(()));
@@ -125,10 +135,17 @@ fn left(shop: &Shop, ids: &BTreeMap<String, String>, merchant: &Receiver) -> Lef
         let told = json!([event["type"], event["sequence"], bare(&event["data"])]);
         events.entry(amount.clone()).or_default().push(told);
     }
-    let mut delivered = BTreeMap::new();
-    for got in merchant.got() {
-        *delivered.entry(got.json()["type"].as_str().unwrap().to_owned()).or_default() += 1;
-    }
+    let delivered: BTreeSet<(String, u64)> = merchant
+        .got()
+        .iter()
+        .map(Got::json)
+        .filter_map(|event| {
+            let amount = ids.get(event["subject"].as_str()?)?;
+            let kind = event["type"].as_str()?;
+            Some((format!("{amount} {kind}"), event["sequence"].as_u64()?))
+        })
+        .collect();
+    assert!(delivered.len() > 30, "the merchant was told: {delivered:?}");
     let url = shop.books.url();
     let ledger =
         |report: &[&str]| bursar(&[&["ledger"], report, &["--database-url", &url]].concat()).ok();
