@@ -237,9 +237,11 @@ impl Relay {
     async fn is_ours<K: Kind>(&self, errand: &Carried) -> Result<bool, Told> {
         let workflow = self.client.get_workflow_handle::<Run<K>>(&*errand.workflow);
         let described = workflow.describe(WorkflowDescribeOptions::default()).await;
-        let described = described.map_err(|error| match error {
-            WorkflowInteractionError::Rpc(status) => not_told(&status),
-            error => Told::Not(error.to_string()),
+        let described = described.map_err(|error| {
+            if let WorkflowInteractionError::Rpc(status) = &error {
+                return not_told(status);
+            }
+            Told::Not(error.to_string())
         })?;
         let info = described.raw().workflow_execution_info.as_ref();
         let memo = info.and_then(|info| info.memo.as_ref()?.fields.get(MEMO));
