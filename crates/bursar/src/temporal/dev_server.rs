@@ -20,6 +20,15 @@ pub(crate) struct DevServer {
     words: JoinHandle<String>,
 }
 
+/// Why there is no server.
+enum NotUp {
+    /// It began, and ended by itself.
+    Ended(Failure),
+    Other(Failure),
+}
+
+/// How often it is started before it is believed that it cannot.
+const ATTEMPTS: u32 = 4;
 /// Names the program, where it is not in `PATH`.
 const VARIABLE: &str = "BURSAR_TEMPORAL_CLI";
 /// How long it may take to come up, and how often it is asked.
@@ -31,7 +40,20 @@ const WORDS_MAX: u64 = 2_000;
 impl DevServer {
     /// Starts it, and waits until it answers. The options say everything but the address.
     pub(crate) async fn start(options: &mut ClusterOptions) -> Result<(Self, Cluster), Failure> {
-        let port = free_port()?;
+        for _ in 1..ATTEMPTS {
+            match Self::attempt(options).await {
+                Ok(started) => return Ok(started),
+                Err(NotUp::Other(failure)) => return Err(failure),
+                // Somebody has taken one of its ports meanwhile, perhaps.
+                Err(NotUp::Ended(_)) => {}
+            }
+        }
+        let last = Self::attempt(options).await;
+        last.map_err(|(NotUp::Ended(failure) | NotUp::Other(failure))| failure)
+    }
+
+    async fn attempt(options: &mut ClusterOptions) -> Result<(Self, Cluster), NotUp> {
+        let port = free_port().map_err(NotUp::Other)?;
         options.address = format!("127.0.0.1:{port}");
         let named = std::env::var_os(VARIABLE).filter(|program| !program.is_empty());
         let program = named.unwrap_or_else(|| OsString::from("temporal"));
@@ -46,31 +68,32 @@ impl DevServer {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
-            .map_err(|error| not_started(&program, &error))?;
+            .map_err(|error| NotUp::Other(not_started(&program, &error)))?;
         let words = tokio::spawn(listen(child.stderr.take()));
         let mut server = Self { child, words };
         let cluster = server.answer(options).await?;
         Ok((server, cluster))
     }
 
-    async fn answer(&mut self, options: &ClusterOptions) -> Result<Cluster, Failure> {
+    async fn answer(&mut self, options: &ClusterOptions) -> Result<Cluster, NotUp> {
         let start = Instant::now();
         loop {
             let error = match Cluster::connect(options).await {
                 Ok(cluster) => return Ok(cluster),
                 Err(error) => error,
             };
-            if self.child.try_wait()?.is_some() {
+            let ended = self.child.try_wait().map_err(|error| NotUp::Other(error.into()))?;
+            if ended.is_some() {
                 let words = (&mut self.words).await.unwrap_or_default();
-                return Err(Failure::new(format!(
+                return Err(NotUp::Ended(Failure::new(format!(
                     "the Temporal dev server has ended: {}. Nothing was started",
                     words.trim()
-                )));
+                ))));
             }
             if start.elapsed() > PATIENCE {
-                return Err(Failure::new(format!(
+                return Err(NotUp::Other(Failure::new(format!(
                     "the Temporal dev server does not answer: {error}. Nothing was started"
-                )));
+                ))));
             }
             tokio::time::sleep(REST).await;
         }

@@ -33,7 +33,6 @@ fn a_demo_that_is_stopped_takes_its_cluster_along() {
         .args(["demo", "--engine", "temporal", "--payouts", "1000"])
         .env(PROGRAM, program())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
