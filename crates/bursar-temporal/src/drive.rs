@@ -76,18 +76,19 @@ pub(crate) async fn drive<K: Kind>(
             // The relay finds it by itself; this only saves time.
             drop(turn(&ctx, NOTIFY, about(&step)).await);
         }
-        if let Some(wish) = ctx.state_mut(Driver::next_signal) {
+        // What a job brought back is saved before anybody else is heard, or it would have to be asked for again.
+        let is_saved = step.news.is_none();
+        if is_saved && let Some(wish) = ctx.state_mut(Driver::next_signal) {
             step = desk.resolve(&step, wish).await?;
             continue;
         }
         let Some(next) = step.next.clone() else { return Ok(K::result(&input, step.result)) };
-        if cancel == Cancel::Asked {
+        if is_saved && cancel == Cancel::Asked {
             step = desk.wish(CANCEL, &step, Value::Null).await?;
             cancel = if step.refused.is_some() { Cancel::Refused } else { Cancel::AskedInVain };
             continue;
         }
-        let is_quiet = step.news.is_none() && cancel != Cancel::AskedInVain;
-        if is_quiet && ctx.continue_as_new_suggested() {
+        if is_saved && cancel != Cancel::AskedInVain && ctx.continue_as_new_suggested() {
             ctx.continue_as_new(K::resumed(&input, &step.flow), ContinueAsNewOptions::default())?;
         }
         match wait(&ctx, next.pause, cancel == Cancel::NotAsked).await {
