@@ -209,6 +209,8 @@ pub struct Woken {
     pub flows: Vec<String>,
     /// What they must do was refused, and they were set aside for a while. Somebody must look at these.
     pub refused: Vec<(String, Rejection)>,
+    /// How many of them are dead letters now, because they made turns fail again and again.
+    pub given_up: u32,
 }
 
 /// The deliveries that have begun.

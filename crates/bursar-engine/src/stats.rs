@@ -57,7 +57,8 @@ pub struct DeliveryStats {
     pub taken: u64,
     /// Attempts that have come back with anything else.
     pub failed: u64,
-    /// What could not be sent and never will be, because it cannot be signed or written: dead letters, and our fault.
+    /// What could not be sent and never will be, because it cannot be signed or written or makes every turn fail: dead
+    /// letters, and our fault.
     pub unsendable: u64,
     /// What could not be sent this time, because this process has no key for it or no means: our fault as well.
     pub unsent: u64,

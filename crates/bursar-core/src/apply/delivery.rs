@@ -235,7 +235,7 @@ impl Draft<'_> {
         Ok(Went::On)
     }
 
-    fn put_delivery(&mut self, id: FlowId, delivery: Delivery, admission: &Admission) {
+    pub(super) fn put_delivery(&mut self, id: FlowId, delivery: Delivery, admission: &Admission) {
         let Some(flow) = self.flows.get(&id) else { return };
         let flow = Flow {
             id,

@@ -25,4 +25,4 @@ pub use state::{
 pub use step::{Context, Step, step};
 
 pub(crate) use state::{FIRST, RETRY, lane};
-pub(crate) use step::is_buried_by;
+pub(crate) use step::{give_up, is_buried_by};

@@ -209,6 +209,24 @@ pub(crate) fn is_buried_by(delivery: &Delivery, event: &Event, schedule: &Schedu
     }
 }
 
+/// Whatever Bursar does with it fails, for hours: our fault, and put where somebody sees it. What is over stays as it is.
+pub(crate) fn give_up(delivery: &Delivery, now: Timestamp) -> Option<Delivery> {
+    let (number, at) = match delivery.state {
+        State::Pending { .. } | State::WaitingRetry { .. } => {
+            (delivery.attempts.saturating_add(1), now)
+        }
+        State::Delivering { since, .. } => (delivery.attempts, since),
+        State::Delivered | State::Dlq { .. } | State::Cancelled { .. } => return None,
+    };
+    let reason = Deadlettered::SerialisationFailed;
+    let state = State::Dlq { reason, since: now };
+    let mut delivery = Delivery { state, attempts: number, ..delivery.clone() };
+    let detail = "whatever Bursar did with it failed: report the bug, then replay it".to_owned();
+    let result = Result::Failed { class: reason.name().to_owned(), detail };
+    delivery.remember(Attempted { number, at, took_ms: 0, result });
+    Some(delivery)
+}
+
 /// From the beginning of the schedule; the attempts before stay on record.
 fn replay(delivery: &Delivery, now: Timestamp) -> Step {
     let delivery = Delivery {

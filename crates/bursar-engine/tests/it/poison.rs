@@ -76,7 +76,9 @@ impl<T: Turn> Turn for PoisonTurn<T> {
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let mut flows = commit.flows.iter().map(|write| &write.after);
         let fails = flows.any(|flow| {
-            let is_step = flow.parked.is_none() || self.fails == Some(Fails::Everything);
+            let is_over = flow.state.delivery().is_some_and(|delivery| delivery.state.is_over());
+            let is_step = flow.parked.is_none() && !is_over;
+            let is_step = is_step || self.fails == Some(Fails::Everything);
             flow.merchant == BAD && is_step
         });
         match self.fails.filter(|_| fails) {
