@@ -1,11 +1,14 @@
 //! For whoever wants something done, or wants to know how it goes.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use bursar_core::request::{Answer, Body};
+use bursar_core::{delivery, payout};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::engine::Unanswered;
-use crate::stats::Stats;
+use crate::stats::{Alert, Stats};
 
 pub(crate) type Waiting = oneshot::Sender<Result<Answer, Unanswered>>;
 
@@ -35,6 +38,8 @@ pub struct Handle {
     pub(crate) advances: mpsc::Sender<Advance>,
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) stats: watch::Receiver<Stats>,
+    /// What another host has done and met that runs effects beside this engine.
+    pub(crate) beside: Arc<Mutex<Stats>>,
 }
 
 impl Handle {
@@ -68,7 +73,27 @@ impl Handle {
     pub fn stats(&self) -> Stats {
         let stats = self.stats.borrow().clone();
         let waiting = self.requests.max_capacity().saturating_sub(self.requests.capacity());
-        Stats { inbox: stats.inbox.saturating_add(waiting), ..stats }
+        let stats = Stats { inbox: stats.inbox.saturating_add(waiting), ..stats };
+        stats.and(&self.beside())
+    }
+
+    /// A channel has answered another host.
+    pub fn heard(&self, channel: &str, event: &payout::Event) {
+        self.beside().heard(channel, event);
+    }
+
+    /// An endpoint has answered another host.
+    pub fn brought(&self, event: &delivery::Event) {
+        self.beside().brought(event);
+    }
+
+    /// Another host has met something that a person must look at.
+    pub fn alarm(&self, at: Timestamp, words: String) {
+        self.beside().alert(at, Alert::Beside(words));
+    }
+
+    fn beside(&self) -> MutexGuard<'_, Stats> {
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes nothing new, and comes to rest once everything in flight is back and saved.

@@ -91,6 +91,9 @@ pub enum Alert {
         "what a channel said about flow {flow} was refused and its money stays where it is: {rejection}. Put that right; the channel is asked again"
     )]
     NotTaken { flow: String, rejection: Rejection },
+    /// In the words of another host.
+    #[error("{0}")]
+    Beside(String),
 }
 
 /// More would only push out of sight what came first.
@@ -108,6 +111,26 @@ impl Stats {
             self.latest_alerts.pop_front();
         }
         self.latest_alerts.push_back((at, alert));
+    }
+
+    /// Together with what another host has counted.
+    pub(crate) fn and(mut self, other: &Self) -> Self {
+        for (name, more) in &other.channels {
+            let stats = self.channels.entry(name.clone()).or_default();
+            add(&mut stats.submissions, more.submissions);
+            add(&mut stats.unknown, more.unknown);
+            add(&mut stats.unmapped, more.unmapped);
+        }
+        let (stats, more) = (&mut self.deliveries, &other.deliveries);
+        add(&mut stats.taken, more.taken);
+        add(&mut stats.failed, more.failed);
+        add(&mut stats.unsendable, more.unsendable);
+        add(&mut stats.unsent, more.unsent);
+        add(&mut stats.milliseconds, more.milliseconds);
+        add(&mut self.alerts, other.alerts);
+        self.latest_alerts.extend(other.latest_alerts.iter().cloned());
+        self.latest_alerts.make_contiguous().sort_by_key(|(at, _)| *at);
+        self
     }
 
     /// What came back from an endpoint.

@@ -5,17 +5,20 @@ use std::time::{Duration, Instant};
 
 use bursar_core::registry::{Alert, Change, Content, Kind, Registration};
 use bursar_core::request::Body;
-use bursar_store::{Browse as _, Live};
+use bursar_store::{Browse as _, Live, Overdue};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::App;
 use crate::port::{ChannelNumbers, DeliveryNumbers, Numbers};
+use crate::problem::Problem;
 
 /// When somebody must look.
 #[derive(Debug, Clone, Copy)]
 pub struct AlertLimits {
     /// A payout that is stuck for longer.
     pub stuck_age: SignedDuration,
+    /// Something that a Temporal cluster should have been told for longer.
+    pub outbox_age: SignedDuration,
     /// More unknown outcomes than this in a hundred submissions of a channel.
     pub unknown_percent: u64,
     /// Fewer submissions prove nothing: they are counted together with the next ones.
@@ -24,7 +27,12 @@ pub struct AlertLimits {
 
 impl Default for AlertLimits {
     fn default() -> Self {
-        Self { stuck_age: SignedDuration::from_mins(15), unknown_percent: 20, submissions_min: 20 }
+        Self {
+            stuck_age: SignedDuration::from_mins(15),
+            outbox_age: SignedDuration::from_mins(2),
+            unknown_percent: 20,
+            submissions_min: 20,
+        }
     }
 }
 
@@ -33,6 +41,9 @@ const EVERY: Duration = Duration::from_secs(5);
 const SHARE: u32 = 20;
 /// But nobody is left unwatched for longer.
 const LONGEST: Duration = Duration::from_mins(1);
+/// Alerts that the books themselves show to be on or over.
+const STUCK: &str = "stuck_age";
+const OUTBOX: &str = "outbox_age";
 /// What a process has seen for itself is over when it has not seen it again for so long.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
 
@@ -43,23 +54,10 @@ pub async fn watch(app: App) {
     loop {
         tokio::time::sleep(pause).await;
         let began = Instant::now();
-        let read = app.0.readers.read(async |store| {
-            Ok((store.live().await?, store.records(Kind::Alert, None, None, 500).await?.records))
-        });
         pause = EVERY;
-        let Ok((live, known)) = read.await else { continue };
+        let Ok(books) = look(&app).await else { continue };
         pause = began.elapsed().saturating_mul(SHARE).clamp(EVERY, LONGEST);
-        let known: BTreeMap<String, Alert> = known
-            .into_iter()
-            .filter_map(|record| match record.content {
-                Content::Alert(alert) => Some((record.id, alert)),
-                Content::Merchant(_)
-                | Content::Beneficiary(_)
-                | Content::ApiKey(_)
-                | Content::Endpoint(_) => None,
-            })
-            .collect();
-        for (name, alert) in watcher.look(&app, &live, &known) {
+        for (name, alert) in watcher.look(&app, &books) {
             if alert.is_raised {
                 tracing::warn!(alert = name, detail = alert.detail, "somebody must look");
             }
@@ -70,6 +68,32 @@ pub async fn watch(app: App) {
             drop(app.0.submit.ask(body).await);
         }
     }
+}
+
+/// What the books say about how it goes.
+pub(crate) struct Books {
+    pub(crate) live: Vec<Live>,
+    pub(crate) errands: Vec<Overdue>,
+    pub(crate) alerts: BTreeMap<String, Alert>,
+}
+
+pub(crate) async fn look(app: &App) -> Result<Books, Problem> {
+    let now = app.0.submit.now();
+    let read = app.0.readers.read(async move |store| {
+        let live = store.live().await?;
+        let errands = store.overdue_errands(now).await?;
+        let alerts = store.records(Kind::Alert, None, None, 500).await?.records;
+        Ok((live, errands, alerts))
+    });
+    let (live, errands, alerts) = read.await?;
+    let alerts = alerts.into_iter().filter_map(|record| match record.content {
+        Content::Alert(alert) => Some((record.id, alert)),
+        Content::Merchant(_)
+        | Content::Beneficiary(_)
+        | Content::ApiKey(_)
+        | Content::Endpoint(_) => None,
+    });
+    Ok(Books { live, errands, alerts: alerts.collect() })
 }
 
 /// What one process has seen. Several may watch one database: each raises what it sees, and clears what was quiet for
@@ -85,19 +109,19 @@ struct Watcher {
 
 impl Watcher {
     /// The alerts that must change.
-    fn look(
-        &mut self,
-        app: &App,
-        live: &[Live],
-        known: &BTreeMap<String, Alert>,
-    ) -> Vec<(String, Alert)> {
+    fn look(&mut self, app: &App, books: &Books) -> Vec<(String, Alert)> {
         let (limits, now) = (app.0.settings.alerts, app.0.submit.now());
-        let numbers = app.0.submit.numbers();
+        let (numbers, known) = (app.0.submit.numbers(), &books.alerts);
         let is_raised = |name: &str| known.get(name).is_some_and(|alert| alert.is_raised);
-        let stuck = stuck(live, now, limits);
+        let in_books = [
+            (STUCK, stuck(&books.live, now, limits)),
+            (OUTBOX, outbox(&books.errands, now, limits)),
+        ];
         let mut changes = Vec::new();
-        if stuck.is_raised != is_raised("stuck_age") {
-            changes.push(("stuck_age".to_owned(), stuck));
+        for (name, alert) in in_books {
+            if alert.is_raised != is_raised(name) {
+                changes.push((name.to_owned(), alert));
+            }
         }
         let mut sights = self.channels(app, &numbers);
         sights.extend(self.deliveries(numbers.deliveries));
@@ -112,7 +136,8 @@ impl Watcher {
             }
             self.seen.insert(name, now);
         }
-        for (name, alert) in known.iter().filter(|(name, _)| *name != "stuck_age") {
+        let of_processes = known.iter().filter(|(name, _)| ![STUCK, OUTBOX].contains(&&***name));
+        for (name, alert) in of_processes {
             // Raised by somebody else, or before this process began: the quiet begins now.
             let seen = *self.seen.entry(name.clone()).or_insert(now);
             if alert.is_raised && now.duration_since(seen) > QUIET {
@@ -182,6 +207,18 @@ fn stuck(live: &[Live], now: Timestamp, limits: AlertLimits) -> Alert {
     let count = stuck.map_or(0, |live| live.count);
     let detail = format!("{count} payouts are stuck, one of them for {} minutes", age.as_mins());
     Alert { is_raised: age > limits.stuck_age, detail }
+}
+
+/// What the cluster is not told waits in the books, and nothing is lost.
+fn outbox(errands: &[Overdue], now: Timestamp, limits: AlertLimits) -> Alert {
+    let since = errands.iter().map(|errand| errand.since).min().unwrap_or(now);
+    let count: u64 = errands.iter().map(|errand| errand.count).fold(0, u64::saturating_add);
+    let age = now.duration_since(since);
+    let detail = format!(
+        "{count} flows wait for the Temporal cluster to be told, one of them for {} seconds: look whether it answers, and whether a process with --engine temporal runs",
+        age.as_secs()
+    );
+    Alert { is_raised: age > limits.outbox_age, detail }
 }
 
 #[cfg(test)]

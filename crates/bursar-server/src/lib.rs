@@ -125,6 +125,15 @@ fn currencies() -> impl Iterator<Item = Currency> {
 /// Bodies that are larger are refused before they are read.
 const BODY_MAX: usize = 256 * 1_024;
 
+/// What a process without an API shows to whoever watches it.
+pub fn probes(app: &App) -> Router {
+    Router::new()
+        .route("/healthz", get(api::health::healthz))
+        .route("/readyz", get(api::health::readyz))
+        .route("/metrics", get(async |State(app): State<App>| metrics::text(&app).await))
+        .with_state(app.clone())
+}
+
 /// Everything that is served.
 pub fn router(app: &App) -> Router {
     let (api, mut document) = OpenApiRouter::with_openapi(docs::Document::openapi())

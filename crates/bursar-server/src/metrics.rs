@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use axum::http::{Method, header};
 use axum::response::{IntoResponse as _, Response};
-use bursar_core::registry::{Content, Kind};
-use bursar_store::Browse as _;
 
 use crate::App;
+use crate::alerts::{self, Books};
 
 #[derive(Debug, Default)]
 pub(crate) struct Metrics(Mutex<Counts>);
@@ -197,10 +196,7 @@ fn http(text: &mut Text, metrics: &Metrics) {
 }
 
 async fn books(text: &mut Text, app: &App) {
-    let read = app.0.readers.read(async |store| {
-        Ok((store.live().await?, store.records(Kind::Alert, None, None, 500).await?.records))
-    });
-    let Ok((live, alerts)) = read.await else {
+    let Ok(Books { live, errands, alerts }) = alerts::look(app).await else {
         return text.one("bursar_books_readable", "gauge", "Whether the books can be read.", 0);
     };
     text.one("bursar_books_readable", "gauge", "Whether the books can be read.", 1);
@@ -226,10 +222,18 @@ async fn books(text: &mut Text, app: &App) {
             now.duration_since(live.oldest).as_secs(),
         );
     }
+    let [name, oldest] = ["bursar_outbox_overdue", "bursar_outbox_oldest_seconds"];
+    text.head(name, "gauge", "Flows that wait for the Temporal cluster to be told, by lane.");
+    for errand in &errands {
+        text.line(name, &[("lane", &errand.lane)], errand.count);
+    }
+    text.head(oldest, "gauge", "For how long the first of them has waited.");
+    for errand in &errands {
+        let age = now.duration_since(errand.since).as_secs();
+        text.line(oldest, &[("lane", &errand.lane)], age);
+    }
     text.head("bursar_alert", "gauge", "1 while somebody must look.");
-    for record in &alerts {
-        if let Content::Alert(alert) = &record.content {
-            text.line("bursar_alert", &[("name", &record.id)], u8::from(alert.is_raised));
-        }
+    for (name, alert) in &alerts {
+        text.line("bursar_alert", &[("name", name)], u8::from(alert.is_raised));
     }
 }

@@ -14,9 +14,10 @@ use bursar_core::plan::ReadPlan;
 use bursar_core::records::ReadSet;
 use bursar_core::registry::{Kind, Record, RecordKey};
 use bursar_core::verify::{End, Filed};
+use jiff::Timestamp;
 
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, RecordPage,
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
 };
 use crate::{Postgres, PostgresTurn, Query, Sqlite, SqliteTurn, Store, StoreError, Turn};
 
@@ -157,5 +158,6 @@ impl Browse for AnyStore {
         records(kind: Kind, merchant: Option<&str>, before: Option<&str>, limit: u32) -> RecordPage;
         live_channels() -> Vec<String>;
         live() -> Vec<Live>;
+        overdue_errands(now: Timestamp) -> Vec<Overdue>;
     }
 }

@@ -80,6 +80,12 @@ pub trait Browse {
 
     /// The flows that wait for something, by kind and status.
     fn live(&mut self) -> impl Future<Output = Result<Vec<Live>, StoreError>>;
+
+    /// What should have been told to a Temporal cluster by now, lane by lane.
+    fn overdue_errands(
+        &mut self,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Vec<Overdue>, StoreError>>;
 }
 
 /// The channels that payouts sleep for or wait to be sent through. From lane to lane, each by one look: however many there are, none
@@ -166,6 +172,14 @@ pub struct Live {
     pub count: u64,
     /// When the one that has not changed for longest last did.
     pub oldest: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overdue {
+    pub lane: String,
+    pub count: u64,
+    /// When the first of them was due.
+    pub since: Timestamp,
 }
 
 impl FlowFilter {

@@ -29,7 +29,9 @@ use bursar_core::records::ReadSet;
 use bursar_core::verify::{End, Filed};
 
 pub use any::{AnyStore, AnyTurn, Location};
-pub use browse::{AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, RecordPage};
+pub use browse::{
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
+};
 pub use error::StoreError;
 pub use memory::{Memory, MemoryTurn};
 pub use postgres::{Postgres, PostgresTurn};

@@ -70,7 +70,9 @@ impl Activities {
         let refused = driven.refused.as_ref().map(ToString::to_string);
         if let Some(reason) = &refused {
             let flow = driven.flow.name();
-            tracing::error!(%flow, %reason, "what must be done is refused: somebody must look");
+            self.office.alarm(format!(
+                "{flow} cannot go on and was set aside, its money stays where it is: {reason}. Put that right; it is tried again by itself"
+            ));
         }
         Step { is_searchable: self.is_searchable, refused, ..place.step(driven) }
     }

@@ -31,6 +31,9 @@ pub trait Office: Send + Sync + 'static {
         id: &'p str,
     ) -> Promise<'p, Result<Option<Beneficiary>, String>>;
 
+    /// Somebody must look at this.
+    fn alarm(&self, words: String);
+
     /// The time by the clock that decides.
     fn now(&self) -> Timestamp;
 

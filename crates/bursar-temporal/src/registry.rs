@@ -112,7 +112,9 @@ impl Registry {
             Failed::Refused { message, .. } | Failed::Unavailable(message) => {
                 if info.attempt >= ALERT_AFTER {
                     let (activity, flow, attempt) = (&info.activity_type, &order.flow, info.attempt);
-                    tracing::error!(%activity, %flow, attempt, %message, "a turn fails again and again: somebody must look");
+                    activities.office.alarm(format!(
+                        "{activity} of {flow} has failed {attempt} times and is tried again, its money stays where it is: {message}"
+                    ));
                 }
                 ActivityError::from(ApplicationFailure::new(message))
             }

@@ -148,7 +148,9 @@ impl Relay {
                 }
                 Told::Not(reason) => {
                     let (flow, workflow) = (errand.flow.name(), &errand.workflow);
-                    tracing::error!(%flow, %workflow, %reason, "the cluster refuses a workflow: somebody must look");
+                    self.office.alarm(format!(
+                        "the cluster refuses workflow {workflow} of {flow}, which waits and is offered again: {reason}"
+                    ));
                 }
                 Told::Nobody(reason) => trouble = trouble.or(Some(reason)),
             }

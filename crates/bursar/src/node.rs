@@ -271,6 +271,15 @@ impl Submit for Engine {
     }
 }
 
+/// Watches for what somebody must look at, and shows how it goes to whoever asks there; for ever.
+#[cfg(feature = "temporal")]
+pub(crate) async fn watch(app: App, listener: Option<TcpListener>) {
+    let watching = bursar_server::watch(app.clone());
+    let Some(listener) = listener else { return watching.await };
+    let shown = axum::serve(listener, bursar_server::probes(&app)).into_future();
+    tokio::join!(watching, async { drop(shown.await) });
+}
+
 /// Serves the API until `stopped`, and finishes what is being asked.
 pub(crate) async fn serve(
     listener: TcpListener,

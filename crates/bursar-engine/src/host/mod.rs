@@ -113,7 +113,7 @@ impl<S: Store> Host<S> {
             effects: JoinSet::new(),
             walk: None,
         };
-        (host, Handle { requests, advances, stop, stats: watched })
+        (host, Handle { requests, advances, stop, stats: watched, beside: Arc::default() })
     }
 
     /// Effects run on another runtime, so that turns can have a thread of their own.

@@ -14,18 +14,18 @@ use utoipa::ToSchema;
 use crate::App;
 
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Health {
+pub(crate) struct Health {
     status: &'static str,
 }
 
 /// The process lives.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = Health)))]
-pub(super) async fn healthz() -> Json<Health> {
+pub(crate) async fn healthz() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Readiness {
+pub(crate) struct Readiness {
     is_ready: bool,
     /// The books can be read.
     store: bool,
@@ -42,7 +42,7 @@ const LAG_MAX: SignedDuration = SignedDuration::from_secs(10);
 /// The books can be read, and the engine keeps up and saves what it must.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses((status = 200, body = Readiness), (status = 503, body = Readiness)))]
-pub(super) async fn readyz(State(app): State<App>) -> Response {
+pub(crate) async fn readyz(State(app): State<App>) -> Response {
     let read = app.0.readers.read(async |store| store.control().await);
     let store = tokio::time::timeout(READ_MAX, read).await.is_ok_and(|read| read.is_ok());
     let now = app.0.submit.now();

@@ -8,7 +8,7 @@ mod deliveries;
 mod dispatch;
 mod endpoints;
 mod events;
-mod health;
+pub(crate) mod health;
 mod keys;
 mod ledger;
 mod merchants;

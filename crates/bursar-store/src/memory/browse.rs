@@ -3,16 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
-use bursar_core::flow::Flow;
+use bursar_core::flow::{Due, Flow};
+use bursar_core::host::LANES;
 use bursar_core::ids::{EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Kind, Record, RecordKey};
+use jiff::Timestamp;
 
 use super::Memory;
 use crate::StoreError;
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, RecordPage, WINDOW, is_of,
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
+    WINDOW, is_of,
 };
 
 fn at_most(limit: u32) -> usize {
@@ -137,5 +140,17 @@ impl Browse for Memory {
             entry.oldest = entry.oldest.min(flow.updated_at);
         }
         Ok(live.into_values().collect())
+    }
+
+    async fn overdue_errands(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
+        let mut overdue: BTreeMap<String, Overdue> = BTreeMap::new();
+        let due = self.flows.values().filter_map(Flow::due);
+        for Due { lane, at } in due.filter(|due| due.at <= now && LANES.contains(&&*due.lane)) {
+            let entry =
+                overdue.entry(lane.clone()).or_insert(Overdue { lane, count: 0, since: at });
+            entry.count = entry.count.saturating_add(1);
+            entry.since = entry.since.min(at);
+        }
+        Ok(overdue.into_values().collect())
     }
 }

@@ -2,11 +2,13 @@
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::Flow;
+use bursar_core::host::LANES;
 use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::payout::LANE;
 use bursar_core::registry::{Kind, Record, RecordKey};
+use jiff::Timestamp;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -14,8 +16,8 @@ use super::row::{self, get};
 use super::{Postgres, feed, flows, lanes, registry};
 use crate::StoreError;
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, RecordPage, WINDOW,
-    condition, submit_channels,
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
+    WINDOW, condition, submit_channels,
 };
 use crate::chart_lines::{damaged, time};
 
@@ -42,8 +44,8 @@ impl Browse for Postgres {
     ) -> Result<FlowPage, StoreError> {
         self.reconnect().await?;
         let before = before.map_or(Uuid::max(), FlowId::uuid);
-        let from = filter.from.map(jiff::Timestamp::as_microsecond);
-        let until = filter.until.map(jiff::Timestamp::as_microsecond);
+        let from = filter.from.map(Timestamp::as_microsecond);
+        let until = filter.until.map(Timestamp::as_microsecond);
         let (window, rows) = (i64::from(WINDOW), i64::from(limit));
         let endpoint = filter.endpoint();
         let values: [&(dyn ToSql + Sync); 9] = [
@@ -74,8 +76,8 @@ impl Browse for Postgres {
         self.reconnect().await?;
         let at = before.map_or(i64::MAX, |(at, _)| at.as_microsecond());
         let flow = before.map_or(Uuid::max(), |(_, flow)| flow.uuid());
-        let from = filter.from.map(jiff::Timestamp::as_microsecond);
-        let until = filter.until.map(jiff::Timestamp::as_microsecond);
+        let from = filter.from.map(Timestamp::as_microsecond);
+        let until = filter.until.map(Timestamp::as_microsecond);
         let (window, rows, endpoint) = (i64::from(WINDOW), i64::from(limit), filter.endpoint());
         let values: [&(dyn ToSql + Sync); 11] = [
             &lane,
@@ -178,5 +180,21 @@ impl Browse for Postgres {
             })
         };
         self.session().query(sql, &[]).await?.iter().map(live).collect()
+    }
+
+    async fn overdue_errands(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
+        self.reconnect().await?;
+        let sql =
+            "SELECT lane, count(*), min(due_at) FROM due WHERE lane = ANY ($1) AND due_at <= $2
+                   GROUP BY lane ORDER BY lane";
+        let overdue = |row| {
+            Ok(Overdue {
+                lane: get(row, 0)?,
+                count: u64::try_from(get::<i64>(row, 1)?).map_err(damaged)?,
+                since: time(get(row, 2)?)?,
+            })
+        };
+        let rows = self.session().query(sql, &[&LANES.as_slice(), &now.as_microsecond()]).await?;
+        rows.iter().map(overdue).collect()
     }
 }

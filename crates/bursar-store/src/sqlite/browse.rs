@@ -2,11 +2,13 @@
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::Flow;
+use bursar_core::host::LANES;
 use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::payout::LANE;
 use bursar_core::registry::{Kind, Record, RecordKey};
+use jiff::Timestamp;
 use rusqlite::params;
 use uuid::Uuid;
 
@@ -15,8 +17,8 @@ use super::row::{self, get};
 use super::{Sqlite, feed, flows, registry};
 use crate::StoreError;
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, RecordPage, WINDOW,
-    condition, submit_channels,
+    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
+    WINDOW, condition, submit_channels,
 };
 use crate::chart_lines::{damaged, time};
 
@@ -42,8 +44,8 @@ impl Browse for Sqlite {
         limit: u32,
     ) -> Result<FlowPage, StoreError> {
         let before = before.map_or(Uuid::max(), FlowId::uuid);
-        let from = filter.from.map(jiff::Timestamp::as_microsecond);
-        let until = filter.until.map(jiff::Timestamp::as_microsecond);
+        let from = filter.from.map(Timestamp::as_microsecond);
+        let until = filter.until.map(Timestamp::as_microsecond);
         let found = flows::back(
             &self.connection,
             &condition('?'),
@@ -77,8 +79,8 @@ impl Browse for Sqlite {
         let at = before.map_or(i64::MAX, |(at, _)| at.as_microsecond());
         let flow = before.map_or(Uuid::max(), |(_, flow)| flow.uuid());
         let flow = flow.as_bytes().as_slice();
-        let from = filter.from.map(jiff::Timestamp::as_microsecond);
-        let until = filter.until.map(jiff::Timestamp::as_microsecond);
+        let from = filter.from.map(Timestamp::as_microsecond);
+        let until = filter.until.map(Timestamp::as_microsecond);
         let values = params![
             lane,
             WINDOW,
@@ -169,6 +171,21 @@ impl Browse for Sqlite {
                 status: get(row, 1)?,
                 count: u64::try_from(get::<i64>(row, 2)?).map_err(damaged)?,
                 oldest: time(get(row, 3)?)?,
+            })
+        })
+    }
+
+    async fn overdue_errands(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
+        let lanes = LANES.map(|lane| format!("'{lane}'")).join(", ");
+        let sql = format!(
+            "SELECT lane, count(*), min(due_at) FROM due WHERE lane IN ({lanes}) AND due_at <= ?1
+             GROUP BY lane ORDER BY lane"
+        );
+        all(&self.connection, &sql, [now.as_microsecond()], |row| {
+            Ok(Overdue {
+                lane: get(row, 0)?,
+                count: u64::try_from(get::<i64>(row, 1)?).map_err(damaged)?,
+                since: time(get(row, 2)?)?,
             })
         })
     }

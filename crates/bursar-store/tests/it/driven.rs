@@ -13,7 +13,7 @@ use bursar_core::ledger::Admission;
 use bursar_core::payout::{self, Cancellation, Event, LANE, Outcome, submit_lane};
 use bursar_core::request::{Batch, Body, Busy, Mail, News, Reply, Request, Wake};
 use bursar_core::rules::Rules;
-use bursar_store::{Browse, Memory, Postgres, Query, Sqlite, Store, turn};
+use bursar_store::{Browse, Memory, Overdue, Postgres, Query, Sqlite, Store, turn};
 use jiff::SignedDuration;
 
 use crate::cluster::Cluster;
@@ -138,8 +138,14 @@ async fn what_others_change_is_told_and_what_stands_still_is_told_again(
     desk.open_merchant().await;
     desk.fund().await;
     let flow = paid_by_api(&mut desk, "k1").await;
+    let since = desk.now;
+    desk.now += SignedDuration::from_secs(30);
+    let lane = ErrandKind::StartPayout.lane().to_owned();
+    let waiting = desk.store.overdue_errands(desk.now).await.unwrap();
+    assert_eq!(waiting, [Overdue { lane, count: 1, since }]);
     let started = carried(&mut desk, ErrandKind::StartPayout.lane()).await;
     taken(&mut desk, &started[0]).await;
+    assert_eq!(desk.store.overdue_errands(desk.now).await.unwrap(), [], "the cluster knows");
     // Its workflow should have moved long ago.
     assert!(carried(&mut desk, SWEEP).await.is_empty());
     desk.now += SignedDuration::from_mins(2);

@@ -7,6 +7,7 @@ use bursar_core::rules::Rules;
 use bursar_store::Location;
 use clap::builder::FalseyValueParser;
 use clap::{Args, ValueEnum};
+use tokio::task::JoinHandle;
 
 use crate::failure::Failure;
 use crate::node::Node;
@@ -136,14 +137,14 @@ pub(crate) fn not_here() -> Failure {
     )
 }
 
-/// Tells the cluster what is saved for it, as long as the process runs.
+/// Tells the cluster what is saved for it, as long as the process runs. It ends only if it fails.
 #[cfg(not(feature = "temporal"))]
 pub(crate) fn relay(
     _: &ClusterArguments,
     _: &Node,
     _: &Location,
     _: &Arc<Rules>,
-) -> Result<(), Failure> {
+) -> Result<JoinHandle<Failure>, Failure> {
     Err(not_here())
 }
 
@@ -153,13 +154,8 @@ pub(crate) fn relay(
     node: &Node,
     location: &Location,
     rules: &Arc<Rules>,
-) -> Result<(), Failure> {
+) -> Result<JoinHandle<Failure>, Failure> {
     let office = Arc::new(node.office(location.clone(), Arc::clone(rules)));
     let options = cluster.options()?;
-    tokio::spawn(async move {
-        if let Err(failure) = crate::temporal::relay(office, options).await {
-            tracing::error!(%failure, "the cluster is told nothing: start again with another address");
-        }
-    });
-    Ok(())
+    Ok(tokio::spawn(crate::temporal::relay(office, options)))
 }

@@ -72,12 +72,8 @@ impl Arguments {
         let rules = Arc::new(rules);
         let outside = (config.connections(&rules)?, config.webhooks.sender()?);
         let mut settings = settings(config, Arc::clone(&outside.1), self.test_clock)?;
-        let listen = self.listen;
-        let cannot = |error| {
-            Failure::new(format!("cannot listen on {listen}: {error}. Choose another address"))
-        };
-        let listener = TcpListener::bind(listen).await.map_err(cannot)?;
-        let address = listener.local_addr().map_err(cannot)?;
+        let listener = listen(self.listen).await?;
+        let address = listener.local_addr()?;
         let stopped = stop()?;
         let mut node = Node::start(&location, Arc::clone(&rules), outside, self.test_clock).await?;
         settings.webhooks.vault.clone_from(&node.vault);
@@ -86,9 +82,16 @@ impl Arguments {
                 "BURSAR_ADMIN_KEY is not set: only keys that were issued before open the API"
             );
         }
-        if self.engine == EngineName::Temporal {
-            relay(&self.cluster, &node, &location, &rules)?;
-        }
+        let relaying = match self.engine {
+            EngineName::Temporal => Some(relay(&self.cluster, &node, &location, &rules)?),
+            EngineName::Embedded => None,
+        };
+        let relay_failed = async {
+            let Some(relaying) = relaying else { return std::future::pending().await };
+            relaying.await.unwrap_or_else(|_| {
+                Failure::new("the relay has failed. What is saved is told to the cluster after the next start; report this")
+            })
+        };
         terminal::say(&format!("listening on http://{address}"))?;
         let (closing, mut is_closing) = watch::channel(false);
         let closed = async move { drop(is_closing.wait_for(|closing| *closing).await) };
@@ -99,6 +102,7 @@ impl Arguments {
             _ = &mut node.ended => {
                 return node.join().and(Err(Failure::new("the engine has ended by itself. Start it again, and report this")));
             }
+            failure = relay_failed => return Err(failure),
             () = stopped => {}
         }
         tracing::info!("stopping: finishing what was asked");
@@ -115,7 +119,13 @@ impl Arguments {
     }
 }
 
-fn settings(
+pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        Failure::new(format!("cannot listen on {address}: {error}. Choose another address"))
+    })
+}
+
+pub(super) fn settings(
     config: &Config,
     sender: Arc<Sender>,
     has_test_clock: bool,

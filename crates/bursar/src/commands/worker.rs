@@ -22,9 +22,12 @@ pub(crate) struct Arguments {
     cluster: ClusterArguments,
     #[command(flatten)]
     place: Place,
-    /// Show the worker's metrics at this address, for Prometheus
+    /// Show the SDK's metrics at this address, for Prometheus: tasks, pollers, latencies
     #[arg(long, value_name = "ADDR")]
     metrics: Option<SocketAddr>,
+    /// Answer /healthz, /readyz and /metrics of this process at this address
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
 }
 
 impl Arguments {
@@ -39,7 +42,7 @@ impl Arguments {
 
     #[cfg(not(feature = "temporal"))]
     fn work(self, _: Option<&Path>) -> Result<(), Failure> {
-        let Self { cluster, place, metrics: _, engine: _ } = self;
+        let Self { cluster, place, metrics: _, listen: _, engine: _ } = self;
         drop((cluster, place));
         Err(super::host::not_here())
     }
@@ -54,14 +57,16 @@ mod here {
     use std::time::Duration;
 
     use bursar_core::host::Hosting;
+    use bursar_server::App;
     use bursar_temporal::{Office, Relay, Worker};
     use tokio::runtime::Builder;
 
     use super::Arguments;
     use crate::commands::check::load_rulebook;
+    use crate::commands::serve::{listen, settings};
     use crate::config::Config;
     use crate::failure::Failure;
-    use crate::node::Node;
+    use crate::node::{Node, watch};
     use crate::signals::stop;
     use crate::{temporal, terminal};
 
@@ -84,10 +89,20 @@ mod here {
             rules.hosting = Hosting::Temporal(config.temporal.naming());
             let rules = Arc::new(rules);
             let outside = (config.connections(&rules)?, config.webhooks.sender()?);
+            let settings = settings(config, Arc::clone(&outside.1), false)?;
             let location = self.place.location()?;
             self.cluster.check(&location, false)?;
             let (options, stopped) = (self.cluster.options()?, stop()?);
             let mut node = Node::start(&location, Arc::clone(&rules), outside, false).await?;
+            let listener = match self.listen {
+                Some(address) => Some(listen(address).await?),
+                None => None,
+            };
+            if let Some(listener) = &listener {
+                terminal::say(&format!("listening on http://{}", listener.local_addr()?))?;
+            }
+            let app = App::new(node.submit(), location.clone(), Arc::clone(&rules), settings);
+            let watching = tokio::spawn(watch(app, listener));
             let office: Arc<dyn Office> = Arc::new(node.office(location, rules));
             tokio::pin!(stopped);
             let cluster = tokio::select! {
@@ -96,14 +111,17 @@ mod here {
             };
             let relay = Relay::new(Arc::clone(&office), &cluster);
             let relaying = Arc::clone(&relay);
-            let relaying = tokio::spawn(async move { relaying.run().await });
+            let mut relaying = tokio::spawn(async move { relaying.run().await });
             let started = Worker::start(office, &cluster, relay, self.metrics).await;
             let mut worker = started.map_err(|error| {
                 Failure::new(format!("the worker was not started: {error}. Nothing was done"))
             })?;
-            terminal::say(&format!("working for {} ({})", options.address, options.namespace))?;
+            let place = format!("working for {} ({})", options.address, options.namespace);
+            // Whoever wanted to know may have gone: that stops no worker.
+            drop(terminal::say(&place));
             let failed = tokio::select! {
                 ended = worker.ended() => Some(ended),
+                _ = &mut relaying => Some(Err("its relay has ended by itself".to_owned())),
                 _ = &mut node.ended => None,
                 () = &mut stopped => None,
             };
@@ -115,6 +133,7 @@ mod here {
                 );
             }
             relaying.abort();
+            watching.abort();
             rest(node).await?;
             match failed {
                 None | Some(Ok(())) => Ok(()),

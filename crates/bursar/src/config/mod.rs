@@ -56,6 +56,7 @@ pub(crate) struct ReviewConfig {
 #[serde(deny_unknown_fields)]
 pub(crate) struct AlertsConfig {
     pub(crate) stuck_age_s: u32,
+    pub(crate) outbox_age_s: u32,
     pub(crate) unknown_percent: u64,
 }
 

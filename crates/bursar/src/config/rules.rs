@@ -94,6 +94,7 @@ impl Config {
     pub(crate) fn alert_limits(&self) -> AlertLimits {
         AlertLimits {
             stuck_age: SignedDuration::from_secs(self.alerts.stuck_age_s.into()),
+            outbox_age: SignedDuration::from_secs(self.alerts.outbox_age_s.into()),
             unknown_percent: self.alerts.unknown_percent,
             ..AlertLimits::default()
         }

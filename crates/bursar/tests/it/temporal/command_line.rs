@@ -2,13 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::shop::{ACCOUNT, QUICK, Shop};
+use super::shop::{ACCOUNT, QUICK, Shop, provider};
 use crate::caller::until;
-use crate::process::Process;
-
-fn provider(profile: &str) -> Process {
-    Process::start(&["simulate-channel", "--listen", "127.0.0.1:0", "--profile", profile], &[])
-}
 
 fn request(beneficiary: &str, key: &str) -> String {
     json!({ "DisbursementID": "", "MerchantID": "m1", "BeneficiaryID": beneficiary, "Amount": "250.00", "Currency": "PKR",
@@ -22,12 +17,6 @@ fn start(shop: &Shop, workflow: &str, input: &str) {
     shop.temporal().cli(&[&kind[..], &place].concat());
 }
 
-fn ended(shop: &Shop, workflow: &str) -> String {
-    until(&format!("{workflow} has ended"), || {
-        Some(shop.temporal().status(workflow)).filter(|status| status != "RUNNING")
-    })
-}
-
 #[test]
 fn a_payout_that_a_client_starts_is_paid_once_however_often_it_is_started() {
     let provider = provider("calm");
@@ -37,14 +26,14 @@ fn a_payout_that_a_client_starts_is_paid_once_however_often_it_is_started() {
     start(&shop, "disbursement-m1-k1", &input);
     // The same key under another name, while the first runs.
     start(&shop, "another-name", &input);
-    assert_eq!(ended(&shop, "disbursement-m1-k1"), "COMPLETED");
-    assert_eq!(ended(&shop, "another-name"), "COMPLETED");
+    assert_eq!(shop.ended("disbursement-m1-k1"), "COMPLETED");
+    assert_eq!(shop.ended("another-name"), "COMPLETED");
     let result = shop.temporal().result("disbursement-m1-k1");
     assert_eq!(result["Status"], "SUCCESS");
     assert_eq!((&result["NetAmount"], &result["Fee"]), (&json!("250.00"), &json!("15.00")));
     // And again, when it has closed.
     start(&shop, "disbursement-m1-k1", &input);
-    assert_eq!(ended(&shop, "disbursement-m1-k1"), "COMPLETED");
+    assert_eq!(shop.ended("disbursement-m1-k1"), "COMPLETED");
     assert_eq!(shop.temporal().result("disbursement-m1-k1"), result);
     assert_eq!(shop.temporal().result("another-name"), result);
 
@@ -74,7 +63,7 @@ fn a_payout_that_a_client_starts_is_paid_once_however_often_it_is_started() {
         ("unreadable", "bad_request"),
         ("nobody", "unknown_beneficiary"),
     ] {
-        assert_eq!(ended(&shop, workflow), "FAILED");
+        assert_eq!(shop.ended(workflow), "FAILED");
         let told = Value::from(shop.temporal().history(workflow)).to_string();
         assert!(told.contains(reason), "{workflow}: {told}");
     }
@@ -91,7 +80,7 @@ fn the_happy_path_is_short_and_names_everything_and_tells_no_secret() {
         let (key, workflow) = (format!("k{number}"), format!("disbursement-m1-k{number}"));
         let id = shop.pay(&key, "m1", "100");
         shop.until(&id, "SUCCESS");
-        assert_eq!(ended(&shop, &workflow), "COMPLETED");
+        assert_eq!(shop.ended(&workflow), "COMPLETED");
         let (jobs, turns) = shop.temporal().activities(&workflow);
         assert!(jobs.iter().all(|it| it == "SubmitToChannel" || it == "PollChannelStatus"));
         assert_eq!(&turns[..2], ["ValidateRequest", "ReserveBalance"]);
@@ -145,7 +134,7 @@ fn people_decide_by_signal_about_what_is_stuck_and_about_nothing_else() {
     assert_eq!(shop.payout(&id)["status"], "STUCK");
     resolve(r#"{"Status":"SUCCESS","ResolvedBy":"ops","Notes":"bank confirmed"}"#);
     shop.until(&id, "SUCCESS");
-    assert_eq!(ended(&shop, workflow), "COMPLETED");
+    assert_eq!(shop.ended(workflow), "COMPLETED");
     assert_eq!(shop.temporal().result(workflow)["Status"], "SUCCESS");
     shop.assert_replays(workflow, "stuck-payout");
     let audit = shop.api.get("/v1/audit?limit=100").is(200);
@@ -183,7 +172,7 @@ fn a_decision_through_the_api_ends_the_workflow_and_so_does_a_cancellation() {
     let path = format!("/v1/payouts/{id}/resolve");
     shop.api.move_money("d1", &path, &decision).is(200);
     shop.until(&id, "FAILED");
-    assert_eq!(ended(&shop, "disbursement-m1-k1"), "COMPLETED");
+    assert_eq!(shop.ended("disbursement-m1-k1"), "COMPLETED");
     assert_eq!(shop.temporal().result("disbursement-m1-k1")["Status"], "FAILED");
 
     // What is scheduled waits as a row: the cluster does not know of it yet.

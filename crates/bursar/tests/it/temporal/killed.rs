@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::shop::{QUICK, Shop};
-use crate::process::Process;
+use super::shop::{QUICK, Shop, provider};
 use crate::receiver::{Got, Receiver};
 
 /// Looks now and then; a dev server takes its time.
@@ -27,8 +26,7 @@ const PAYOUTS: usize = 500;
 
 #[test]
 fn a_worker_that_is_killed_and_a_server_that_is_restarted_lose_and_double_nothing() {
-    let provider =
-        Process::start(&["simulate-channel", "--listen", "127.0.0.1:0", "--profile", "calm"], &[]);
+    let provider = provider("calm");
     let mut shop = Shop::on_temporal(&provider.address, QUICK, 0);
     shop.merchant("m1");
     for number in 0..PAYOUTS {

@@ -4,5 +4,7 @@ mod command_line;
 mod killed;
 mod parity;
 mod shop;
+mod strange;
 mod visit;
+mod watched;
 mod webhooks;

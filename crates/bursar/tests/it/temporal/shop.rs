@@ -37,21 +37,22 @@ const KEYS: &str = "k1:MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 impl Shop {
     /// The API and the embedded engine, on PostgreSQL.
     pub(super) fn embedded(provider: &str, channel: &str) -> Self {
-        Self::open(false, provider, channel)
+        Self::open(None, provider, channel)
     }
 
     /// The API, a cluster and this many workers.
     pub(super) fn on_temporal(provider: &str, channel: &str, workers: usize) -> Self {
-        let mut shop = Self::open(true, provider, channel);
+        let mut shop = Self::open(Some(&[]), provider, channel);
         for _ in 0..workers {
             shop.hire();
         }
         shop
     }
 
-    fn open(is_on_temporal: bool, provider: &str, channel: &str) -> Self {
+    /// On a cluster with these settings, or without one.
+    pub(super) fn open(cluster: Option<&[&str]>, provider: &str, channel: &str) -> Self {
         let (books, scratch) = (Cluster::start(), Scratch::new());
-        let temporal = is_on_temporal.then(|| DevServer::start(scratch.path()));
+        let temporal = cluster.map(|settings| DevServer::start_with(scratch.path(), settings));
         let config = format!(
             "[webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = [1, 1, 60, 60, 60, 60, 60]\n[channels.wallet]\nkind = \"http\"\nurl = \"http://{provider}\"\ncurrencies = [\"PKR\"]\n{channel}"
         );
@@ -63,7 +64,7 @@ impl Shop {
         shop
     }
 
-    fn start(&self, arguments: &[&str]) -> Process {
+    pub(super) fn start(&self, arguments: &[&str]) -> Process {
         let (url, address) =
             (self.books.url(), self.temporal.as_ref().map(|it| it.address.clone()));
         let mut all = arguments.to_vec();
@@ -141,11 +142,29 @@ impl Shop {
         })
     }
 
+    /// Waits until a workflow has ended, and how.
+    pub(super) fn ended(&self, workflow: &str) -> String {
+        until(&format!("{workflow} has ended"), || {
+            Some(self.temporal().status(workflow)).filter(|status| status != "RUNNING")
+        })
+    }
+
+    /// What a person of the cluster's shop decides.
+    pub(super) fn signal(&self, workflow: &str, decision: &Value) {
+        let name = ["workflow", "signal", "-w", workflow, "--name", "manual-resolve"];
+        self.temporal().cli(&[&name[..], &["--input", &decision.to_string()]].concat());
+    }
+
     /// How many payouts have this status; at most five hundred are looked at.
     pub(super) fn count(&self, status: &str) -> usize {
         let page = self.api.get(&format!("/v1/payouts?limit=500&status={status}")).is(200);
         page["data"].as_array().unwrap().len()
     }
+}
+
+/// A simulated one, in this mood.
+pub(super) fn provider(profile: &str) -> Process {
+    Process::start(&["simulate-channel", "--listen", "127.0.0.1:0", "--profile", profile], &[])
 }
 
 /// Nobody but the provider may ever see this.

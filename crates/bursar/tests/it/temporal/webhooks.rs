@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::shop::{QUICK, Shop};
+use super::shop::{QUICK, Shop, provider};
 use crate::caller::until;
-use crate::process::Process;
 use crate::receiver::Receiver;
 
 fn endpoint(shop: &Shop, url: &str) -> (String, String) {
@@ -21,8 +20,7 @@ fn deliveries(shop: &Shop) -> Vec<Value> {
 
 #[test]
 fn an_event_is_delivered_by_a_workflow_that_can_be_asked_and_cancelled() {
-    let provider =
-        Process::start(&["simulate-channel", "--listen", "127.0.0.1:0", "--profile", "calm"], &[]);
+    let provider = provider("calm");
     let shop = Shop::on_temporal(&provider.address, QUICK, 1);
     shop.merchant("m1");
     // It takes the third attempt.
@@ -59,8 +57,7 @@ fn an_event_is_delivered_by_a_workflow_that_can_be_asked_and_cancelled() {
 
 #[test]
 fn a_delivery_whose_workflow_is_cancelled_is_cancelled_and_may_be_sent_again() {
-    let provider =
-        Process::start(&["simulate-channel", "--listen", "127.0.0.1:0", "--profile", "calm"], &[]);
+    let provider = provider("calm");
     let shop = Shop::on_temporal(&provider.address, QUICK, 1);
     shop.merchant("m1");
     let receiver =
