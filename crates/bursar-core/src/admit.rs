@@ -9,7 +9,7 @@ use crate::payin::{self, NewPayIn};
 use crate::payout::{self, Cancellation, NewPayout, Resolution};
 use crate::registry::Registration;
 use crate::rejection::Rejection;
-use crate::request::{Body, Mail, Report, Request, Told, Wake};
+use crate::request::{Blame, Body, Mail, Report, Request, Told, Wake};
 use crate::reservation::{Booking, Decision, NewReservation, Terms};
 use crate::rulebook::Bound;
 use crate::rules::Rules;
@@ -32,7 +32,7 @@ pub(crate) enum Admitted<'r> {
     Wake(Wake, Admission),
     Mail(Box<Mail>, Admission),
     Drive(Box<Drive>, Admission),
-    SetAside(String, Admission),
+    SetAside(String, Blame, Admission),
     Refused(Rejection),
 }
 
@@ -166,7 +166,7 @@ impl<'r> Admitted<'r> {
                 check_drive(drive)?;
                 Ok(Self::Drive(Box::new(drive.clone()), admission))
             }
-            Body::SetAside { lane } => Ok(Self::SetAside(lane.clone(), admission)),
+            Body::SetAside { lane, blame } => Ok(Self::SetAside(lane.clone(), *blame, admission)),
         }
     }
 
@@ -202,7 +202,7 @@ impl<'r> Admitted<'r> {
             | Self::Wake(_, admission)
             | Self::Mail(_, admission)
             | Self::Drive(_, admission)
-            | Self::SetAside(_, admission) => Some(admission),
+            | Self::SetAside(_, _, admission) => Some(admission),
             Self::Refused(_) => None,
         }
     }

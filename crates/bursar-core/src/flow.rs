@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::delivery::Delivery;
 use crate::funds::Funds;
-use crate::host::Host;
+use crate::host::{Host, is_zero};
 use crate::ids::{DeliveryId, FlowId, PayInId, PayoutId, ReservationId};
 use crate::payin::{self, PayIn};
 use crate::payout::Payout;
@@ -32,11 +32,14 @@ pub struct Flow {
     pub host: Host,
 }
 
-/// How often in a row it was refused, and when it is woken again.
+/// How often in a row it could not go on, and when it is woken again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parked {
     pub times: u32,
     pub until: Timestamp,
+    /// How often of these because it makes turns fail.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failures: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,11 +137,12 @@ impl Flow {
     /// Set aside: a minute, then twice as long every time, at most a day. Those behind it are not kept waiting.
     #[must_use]
     pub(crate) fn park(self, now: Timestamp) -> Self {
-        let times = self.parked.map_or(0, |parked| parked.times).saturating_add(1);
+        let (times, failures) = self.parked.map_or((0, 0), |it| (it.times, it.failures));
+        let times = times.saturating_add(1);
         let minutes = 1_i64.checked_shl(times.saturating_sub(1)).unwrap_or(i64::MAX);
         let pause = SignedDuration::from_mins(minutes.clamp(1, 24 * 60));
         let until = now.saturating_add(pause).unwrap_or(Timestamp::MAX);
-        Self { parked: Some(Parked { times, until }), ..self }
+        Self { parked: Some(Parked { times, until, failures }), ..self }
     }
 
     /// The name under which people know it, and the reference of everything that the ledger books for it.

@@ -50,7 +50,7 @@ pub struct Workflow {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-const fn is_zero(number: &u32) -> bool {
+pub(crate) const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 

@@ -88,7 +88,17 @@ pub enum Body {
     /// Waking the first due flow of this lane makes turns fail: it is not stepped, only put off.
     SetAside {
         lane: String,
+        blame: Blame,
     },
+}
+
+/// Whether what is set aside is to blame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// It makes turns fail. A delivery that does so again and again is given up.
+    Fails,
+    /// Others were faster, or it could not even be given up: it is put off, and nothing is held against it.
+    None,
 }
 
 #[derive(Debug, Clone)]
@@ -96,7 +106,7 @@ pub enum Mail {
     /// Send what is due to endpoints of merchants.
     Deliver(Deliver),
     /// Beginning the first of these makes turns fail: it is only put off.
-    SetAside(Deliver),
+    SetAside(Deliver, Blame),
     /// An endpoint is off: what waits for it is not sent.
     Cancel { endpoint: EndpointId, limit: u32 },
     /// Send these again.
@@ -209,8 +219,8 @@ pub struct Woken {
     pub flows: Vec<String>,
     /// What they must do was refused, and they were set aside for a while. Somebody must look at these.
     pub refused: Vec<(String, Rejection)>,
-    /// How many of them are dead letters now, because they made turns fail again and again.
-    pub given_up: u32,
+    /// Deliveries that are dead letters now, because they made turns fail again and again.
+    pub given_up: Vec<String>,
 }
 
 /// The deliveries that have begun.
@@ -299,7 +309,7 @@ impl<'r> Batch<'r> {
     pub(crate) fn only_sets_aside(&self) -> bool {
         let lanes =
             self.requests.iter().filter(|request| matches!(request, Admitted::SetAside(..)));
-        let mail = self.mail().filter(|mail| matches!(mail, Mail::SetAside(_)));
+        let mail = self.mail().filter(|mail| matches!(mail, Mail::SetAside(..)));
         lanes.count().saturating_add(mail.count()) == self.requests.len()
     }
 }

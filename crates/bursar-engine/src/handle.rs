@@ -77,19 +77,35 @@ impl Handle {
         stats.and(&self.beside())
     }
 
-    /// A channel has answered another host.
-    pub fn heard(&self, channel: &str, event: &payout::Event) {
-        self.beside().heard(channel, event);
+    /// Another host calls a channel, and what it answers.
+    pub async fn calling(
+        &self,
+        channel: &str,
+        call: impl Future<Output = payout::Event>,
+    ) -> payout::Event {
+        let _under_way = UnderWay::new(self, |stats, change| {
+            stats.in_flight = stats.in_flight.saturating_add_signed(change);
+        });
+        let event = call.await;
+        self.beside().heard(channel, &event);
+        event
     }
 
-    /// An endpoint has answered another host.
-    pub fn brought(&self, event: &delivery::Event) {
-        self.beside().brought(event);
+    /// Another host sends to an endpoint, and what that answers.
+    pub async fn sending(&self, send: impl Future<Output = delivery::Event>) -> delivery::Event {
+        let _under_way = UnderWay::new(self, |stats, change| {
+            let in_flight = &mut stats.deliveries.in_flight;
+            let change = i64::try_from(change).unwrap_or_default();
+            *in_flight = in_flight.saturating_add_signed(change);
+        });
+        let event = send.await;
+        self.beside().brought(&event);
+        event
     }
 
     /// Another host has met something that a person must look at.
-    pub fn alarm(&self, at: Timestamp, words: String) {
-        self.beside().alert(at, Alert::Beside(words));
+    pub fn alert(&self, at: Timestamp, alert: Alert) {
+        self.beside().alert(at, alert);
     }
 
     fn beside(&self) -> MutexGuard<'_, Stats> {
@@ -99,5 +115,24 @@ impl Handle {
     /// Takes nothing new, and comes to rest once everything in flight is back and saved.
     pub fn stop(&self) {
         self.stop.send_replace(true);
+    }
+}
+
+/// Something that another host has begun; over when it is dropped, however it ends.
+struct UnderWay<'h> {
+    handle: &'h Handle,
+    count: fn(&mut Stats, isize),
+}
+
+impl<'h> UnderWay<'h> {
+    fn new(handle: &'h Handle, count: fn(&mut Stats, isize)) -> Self {
+        count(&mut handle.beside(), 1);
+        Self { handle, count }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        (self.count)(&mut self.handle.beside(), -1);
     }
 }

@@ -76,6 +76,10 @@ pub enum Alert {
     )]
     SetAside { flow: String },
     #[error(
+        "{flow} makes Bursar fail again and again and is a dead letter now: its merchant is not told. Report the bug, then replay it"
+    )]
+    GivenUp { flow: String },
+    #[error(
         "the first flow that waits in {lane} makes Bursar fail and cannot be set aside: nothing in {lane} moves for a minute. Report the bug"
     )]
     LaneRests { lane: String },
@@ -113,22 +117,44 @@ impl Stats {
         self.latest_alerts.push_back((at, alert));
     }
 
-    /// Together with what another host has counted.
+    /// Together with what another host has counted, which makes no turns.
     pub(crate) fn and(mut self, other: &Self) -> Self {
-        for (name, more) in &other.channels {
+        let Self {
+            turns: _,
+            requests: _,
+            not_saved: _,
+            conflicts: _,
+            panics: _,
+            set_aside: _,
+            dropped_reports: _,
+            in_flight,
+            inbox: _,
+            last_turn_at: _,
+            not_saved_at: _,
+            channels,
+            deliveries,
+            alerts,
+            latest_alerts,
+        } = other;
+        self.in_flight = self.in_flight.saturating_add(*in_flight);
+        for (name, more) in channels {
+            let ChannelStats { submissions, unknown, unmapped } = *more;
             let stats = self.channels.entry(name.clone()).or_default();
-            add(&mut stats.submissions, more.submissions);
-            add(&mut stats.unknown, more.unknown);
-            add(&mut stats.unmapped, more.unmapped);
+            add(&mut stats.submissions, submissions);
+            add(&mut stats.unknown, unknown);
+            add(&mut stats.unmapped, unmapped);
         }
-        let (stats, more) = (&mut self.deliveries, &other.deliveries);
-        add(&mut stats.taken, more.taken);
-        add(&mut stats.failed, more.failed);
-        add(&mut stats.unsendable, more.unsendable);
-        add(&mut stats.unsent, more.unsent);
-        add(&mut stats.milliseconds, more.milliseconds);
-        add(&mut self.alerts, other.alerts);
-        self.latest_alerts.extend(other.latest_alerts.iter().cloned());
+        let DeliveryStats { taken, failed, unsendable, unsent, in_flight, milliseconds } =
+            *deliveries;
+        let stats = &mut self.deliveries;
+        add(&mut stats.taken, taken);
+        add(&mut stats.failed, failed);
+        add(&mut stats.unsendable, unsendable);
+        add(&mut stats.unsent, unsent);
+        add(&mut stats.in_flight, in_flight);
+        add(&mut stats.milliseconds, milliseconds);
+        add(&mut self.alerts, *alerts);
+        self.latest_alerts.extend(latest_alerts.iter().cloned());
         self.latest_alerts.make_contiguous().sort_by_key(|(at, _)| *at);
         self
     }

@@ -17,7 +17,7 @@ use crate::problem::Problem;
 pub struct AlertLimits {
     /// A payout that is stuck for longer.
     pub stuck_age: SignedDuration,
-    /// Something that a Temporal cluster should have been told for longer.
+    /// A Temporal cluster should have been told something for longer, and nobody has tried.
     pub outbox_age: SignedDuration,
     /// More unknown outcomes than this in a hundred submissions of a channel.
     pub unknown_percent: u64,
@@ -46,6 +46,8 @@ const STUCK: &str = "stuck_age";
 const OUTBOX: &str = "outbox_age";
 /// What a process has seen for itself is over when it has not seen it again for so long.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
+/// What another process has raised is over for all when nobody has raised it again for so long: it may be gone.
+const GONE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Looks now and then, for ever.
 pub async fn watch(app: App) {
@@ -74,7 +76,8 @@ pub async fn watch(app: App) {
 pub(crate) struct Books {
     pub(crate) live: Vec<Live>,
     pub(crate) errands: Vec<Overdue>,
-    pub(crate) alerts: BTreeMap<String, Alert>,
+    /// With when each was last raised or cleared.
+    pub(crate) alerts: BTreeMap<String, (Alert, Timestamp)>,
 }
 
 pub(crate) async fn look(app: &App) -> Result<Books, Problem> {
@@ -87,7 +90,7 @@ pub(crate) async fn look(app: &App) -> Result<Books, Problem> {
     });
     let (live, errands, alerts) = read.await?;
     let alerts = alerts.into_iter().filter_map(|record| match record.content {
-        Content::Alert(alert) => Some((record.id, alert)),
+        Content::Alert(alert) => Some((record.id, (alert, record.updated_at))),
         Content::Merchant(_)
         | Content::Beneficiary(_)
         | Content::ApiKey(_)
@@ -112,7 +115,7 @@ impl Watcher {
     fn look(&mut self, app: &App, books: &Books) -> Vec<(String, Alert)> {
         let (limits, now) = (app.0.settings.alerts, app.0.submit.now());
         let (numbers, known) = (app.0.submit.numbers(), &books.alerts);
-        let is_raised = |name: &str| known.get(name).is_some_and(|alert| alert.is_raised);
+        let is_raised = |name: &str| known.get(name).is_some_and(|(alert, _)| alert.is_raised);
         let in_books = [
             (STUCK, stuck(&books.live, now, limits)),
             (OUTBOX, outbox(&books.errands, now, limits)),
@@ -136,16 +139,30 @@ impl Watcher {
             }
             self.seen.insert(name, now);
         }
+        changes.extend(self.over(known, now));
+        changes
+    }
+
+    /// What processes have raised and nobody has seen for long. Whoever has seen it clears it; whoever has not waits longer,
+    /// for another process may still see it.
+    fn over(
+        &mut self,
+        known: &BTreeMap<String, (Alert, Timestamp)>,
+        now: Timestamp,
+    ) -> Vec<(String, Alert)> {
+        let mut over = Vec::new();
         let of_processes = known.iter().filter(|(name, _)| ![STUCK, OUTBOX].contains(&&***name));
-        for (name, alert) in of_processes {
-            // Raised by somebody else, or before this process began: the quiet begins now.
-            let seen = *self.seen.entry(name.clone()).or_insert(now);
-            if alert.is_raised && now.duration_since(seen) > QUIET {
-                let alert = Alert { is_raised: false, detail: alert.detail.clone() };
-                changes.push((name.clone(), alert));
+        for (name, (alert, changed)) in of_processes.filter(|(_, (alert, _))| alert.is_raised) {
+            let (since, patience) = match self.seen.get(name) {
+                Some(seen) => (*seen.max(changed), QUIET),
+                None => (*changed, GONE),
+            };
+            if now.duration_since(since) > patience {
+                self.seen.remove(name);
+                over.push((name.clone(), Alert { is_raised: false, detail: alert.detail.clone() }));
             }
         }
-        changes
+        over
     }
 
     /// What could not be told since the last look, and is our fault: no receiver can put it right.
@@ -155,7 +172,7 @@ impl Watcher {
         let dead = now.unsendable.saturating_sub(before.unsendable);
         if dead > 0 {
             let detail = format!(
-                "{dead} webhooks cannot be signed or written and are dead letters: look at /v1/dead-letters, put it right (rotate the endpoint's secret, say), then replay them"
+                "{dead} webhooks cannot be signed or written, or make Bursar fail, and are dead letters: look at /v1/dead-letters, put it right (rotate the endpoint's secret, or report the bug), then replay them"
             );
             sights.push(("unsendable_webhooks".to_owned(), detail));
         }
@@ -223,7 +240,30 @@ fn outbox(errands: &[Overdue], now: Timestamp, limits: AlertLimits) -> Alert {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use bursar_core::registry::Alert;
+    use jiff::{SignedDuration, Timestamp};
+
     use super::{DeliveryNumbers, Watcher};
+
+    #[test]
+    fn what_one_process_sees_is_not_cleared_at_once_by_those_that_do_not() {
+        let at = |minute| Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minute);
+        let known = |changed| {
+            let alert = Alert { is_raised: true, detail: "look".to_owned() };
+            BTreeMap::from([("engine".to_owned(), (alert, at(changed)))])
+        };
+        let (mut sees, mut sees_not) = (Watcher::default(), Watcher::default());
+        // It was raised, cleared, and raised again after hours.
+        sees.seen.insert("engine".to_owned(), at(600));
+        assert_eq!(sees_not.over(&known(0), at(61)).len(), 1, "whoever raised it is gone");
+        assert!(sees_not.over(&known(600), at(601)).is_empty());
+        assert!(sees_not.over(&known(600), at(640)).is_empty());
+        assert!(sees.over(&known(600), at(614)).is_empty());
+        assert_eq!(sees.over(&known(600), at(616)).len(), 1, "whoever has seen it clears it");
+        assert!(sees.over(&known(617), at(640)).is_empty(), "now it is somebody else's");
+    }
 
     #[test]
     fn what_cannot_be_told_by_our_fault_is_seen_once() {

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::routing::get;
 use bursar_connect::{ErrorMap, Secret};
@@ -130,7 +130,7 @@ pub fn probes(app: &App) -> Router {
     Router::new()
         .route("/healthz", get(api::health::healthz))
         .route("/readyz", get(api::health::readyz))
-        .route("/metrics", get(async |State(app): State<App>| metrics::text(&app).await))
+        .route("/metrics", get(metrics::text))
         .with_state(app.clone())
 }
 
@@ -144,7 +144,7 @@ pub fn router(app: &App) -> Router {
     let page = Arc::clone(&document);
     api.route("/openapi.json", get(async move || docs::json(&document)))
         .route("/docs", get(async move || docs::page(&page)))
-        .route("/metrics", get(async |State(app): State<App>| metrics::text(&app).await))
+        .route("/metrics", get(metrics::text))
         .route_layer(from_fn_with_state(app.clone(), auth::admit))
         .fallback(async || problem::Problem::not_found("this path"))
         .method_not_allowed_fallback(async || problem::Problem::method_not_allowed())

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::extract::State;
 use axum::http::{Method, header};
 use axum::response::{IntoResponse as _, Response};
 
@@ -105,11 +106,11 @@ impl Text {
     }
 }
 
-pub(crate) async fn text(app: &App) -> Response {
+pub(crate) async fn text(State(app): State<App>) -> Response {
     let mut text = Text::default();
-    engine(&mut text, app);
+    engine(&mut text, &app);
     http(&mut text, &app.0.metrics);
-    books(&mut text, app).await;
+    books(&mut text, &app).await;
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text.0).into_response()
 }
 
@@ -227,13 +228,13 @@ async fn books(text: &mut Text, app: &App) {
     for errand in &errands {
         text.line(name, &[("lane", &errand.lane)], errand.count);
     }
-    text.head(oldest, "gauge", "For how long the first of them has waited.");
+    text.head(oldest, "gauge", "For how long the next try of the first of them is overdue.");
     for errand in &errands {
         let age = now.duration_since(errand.since).as_secs();
         text.line(oldest, &[("lane", &errand.lane)], age);
     }
     text.head("bursar_alert", "gauge", "1 while somebody must look.");
-    for (name, alert) in &alerts {
+    for (name, (alert, _)) in &alerts {
         text.line("bursar_alert", &[("name", name)], u8::from(alert.is_raised));
     }
 }

@@ -62,7 +62,7 @@ pub struct DeliveryNumbers {
     /// Answered with 2xx.
     pub taken: u64,
     pub failed: u64,
-    /// Dead by our fault: they cannot be signed or written.
+    /// Dead by our fault: they cannot be signed or written, or make every turn fail.
     pub unsendable: u64,
     /// Not sent this time, by our fault.
     pub unsent: u64,

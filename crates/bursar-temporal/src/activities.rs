@@ -68,11 +68,8 @@ impl Activities {
     pub(crate) fn step(&self, driven: &Driven) -> Step {
         let place = Place { rules: self.office.rules(), now: self.office.now() };
         let refused = driven.refused.as_ref().map(ToString::to_string);
-        if let Some(reason) = &refused {
-            let flow = driven.flow.name();
-            self.office.alarm(format!(
-                "{flow} cannot go on and was set aside, its money stays where it is: {reason}. Put that right; it is tried again by itself"
-            ));
+        if let Some(rejection) = &driven.refused {
+            self.office.refused(driven.flow.name(), rejection.clone());
         }
         Step { is_searchable: self.is_searchable, refused, ..place.step(driven) }
     }

@@ -60,6 +60,20 @@ pub enum NotConnected {
     NoNamespace(String),
 }
 
+impl ClusterOptions {
+    /// Whether this can be an address at all.
+    pub fn check(&self) -> Result<(), NotConnected> {
+        self.url().map(drop)
+    }
+
+    fn url(&self) -> Result<Url, NotConnected> {
+        let Self { address, secure, .. } = self;
+        let scheme = if secure.is_on() { "https" } else { "http" };
+        Url::parse(&format!("{scheme}://{address}"))
+            .map_err(|error| NotConnected::BadAddress(format!("{address:?}: {error}")))
+    }
+}
+
 /// A cluster that answers.
 #[derive(Clone)]
 pub struct Cluster {
@@ -78,10 +92,8 @@ impl fmt::Debug for Cluster {
 impl Cluster {
     /// Connects, once.
     pub async fn connect(options: &ClusterOptions) -> Result<Self, NotConnected> {
-        let ClusterOptions { address, namespace, secure, identity } = options;
-        let scheme = if secure.is_on() { "https" } else { "http" };
-        let url = Url::parse(&format!("{scheme}://{address}"))
-            .map_err(|error| NotConnected::BadAddress(format!("{address:?}: {error}")))?;
+        let ClusterOptions { address: _, namespace, secure, identity } = options;
+        let url = options.url()?;
         let tls = secure.is_on().then(|| {
             let client = secure.client.clone();
             let client = client.map(|(certificate, key)| {

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use bursar_core::delivery::{self, Parcel};
 use bursar_core::effect::Effect;
 use bursar_core::payout::{self, Beneficiary};
+use bursar_core::rejection::Rejection;
 use bursar_core::request::{Answer, Body};
 use bursar_core::rules::Rules;
 use jiff::Timestamp;
@@ -31,8 +32,11 @@ pub trait Office: Send + Sync + 'static {
         id: &'p str,
     ) -> Promise<'p, Result<Option<Beneficiary>, String>>;
 
-    /// Somebody must look at this.
+    /// Somebody must look at this. The same words again are the same trouble.
     fn alarm(&self, words: String);
+
+    /// What a flow must do is refused, and it is set aside for a while: somebody must look.
+    fn refused(&self, flow: String, rejection: Rejection);
 
     /// The time by the clock that decides.
     fn now(&self) -> Timestamp;

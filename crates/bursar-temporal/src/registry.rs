@@ -83,6 +83,7 @@ pub(crate) struct Registry(pub(crate) Arc<Activities>);
 
 /// After so many failures of a turn somebody should look.
 const ALERT_AFTER: u32 = 5;
+const FAILS: &str = "turns of workflows fail again and again and are repeated, their money stays where it is: look at the log of this worker, and whether the database answers";
 
 impl Registry {
     async fn run(
@@ -111,10 +112,9 @@ impl Registry {
             Failed::Refused { code, message } if order.news.is_none() => refused(&code, &message),
             Failed::Refused { message, .. } | Failed::Unavailable(message) => {
                 if info.attempt >= ALERT_AFTER {
-                    let (activity, flow, attempt) = (&info.activity_type, &order.flow, info.attempt);
-                    activities.office.alarm(format!(
-                        "{activity} of {flow} has failed {attempt} times and is tried again, its money stays where it is: {message}"
-                    ));
+                    let (activity, flow) = (&info.activity_type, &order.flow);
+                    tracing::error!(%activity, %flow, attempt = info.attempt, %message, "a turn fails");
+                    activities.office.alarm(FAILS.to_owned());
                 }
                 ActivityError::from(ApplicationFailure::new(message))
             }

@@ -2,6 +2,7 @@
 //! changed by others, and starts those again that should have moved long ago. Told twice is told once.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +24,7 @@ use temporalio_client::{
 use temporalio_common::MemoValues;
 use temporalio_common::protos::temporal::api::workflowservice::v1::GetSystemInfoRequest;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::cluster::Cluster;
 use crate::deliveries::Delivery;
@@ -51,6 +53,11 @@ const CALLS_AT_ONCE: usize = 8;
 const REST: Duration = Duration::from_millis(250);
 /// The same when the cluster does not answer; twice as long every time.
 const TROUBLE_MAX: Duration = Duration::from_secs(10);
+/// How long there may be trouble before somebody must look, and how often a workflow may be found late.
+const ALARM_AFTER: Duration = Duration::from_mins(2);
+const SWEEPS_MAX: u32 = 3;
+const NOT_TOLD: &str = "the Temporal cluster or the books do not answer, and workflows are not started: what was asked for is saved and waits. Look at the log of this process, and at both";
+const STAND_STILL: &str = "workflows stand still although the cluster was told of it again and again: their money stays where it is. Look whether a worker runs";
 /// What names the flow in the memo of its workflow.
 const MEMO: &str = "Flow";
 
@@ -76,8 +83,9 @@ impl Relay {
     }
 
     /// Runs until it is dropped. Whatever it leaves undone, the next one finds.
-    pub async fn run(&self) {
+    pub async fn run(&self) -> Infallible {
         let mut trouble = REST;
+        let mut well_at = Instant::now();
         loop {
             // Whatever is carried to a cluster that does not answer only waits longer.
             let passed = match self.is_there(trouble > REST).await {
@@ -85,13 +93,17 @@ impl Relay {
                 Err(reason) => Err(reason),
             };
             match passed {
-                Ok(0) => {
-                    trouble = REST;
-                    drop(tokio::time::timeout(REST, self.hurry.notified()).await);
+                Ok(count) => {
+                    (trouble, well_at) = (REST, Instant::now());
+                    if count == 0 {
+                        drop(tokio::time::timeout(REST, self.hurry.notified()).await);
+                    }
                 }
-                Ok(_) => trouble = REST,
                 Err(reason) => {
                     tracing::warn!(%reason, "the cluster was not told: it is told later");
+                    if well_at.elapsed() >= ALARM_AFTER {
+                        self.office.alarm(NOT_TOLD.to_owned());
+                    }
                     tokio::time::sleep(trouble).await;
                     trouble = trouble.saturating_mul(2).min(TROUBLE_MAX);
                 }
@@ -125,6 +137,10 @@ impl Relay {
             }
         }
         let count = carried.len();
+        let sweeps = |it: &Carried| it.flow.host.workflow().map_or(0, |workflow| workflow.sweeps);
+        if carried.iter().any(|errand| sweeps(errand) >= SWEEPS_MAX) {
+            self.office.alarm(STAND_STILL.to_owned());
+        }
         self.tell_all(carried).await?;
         Ok(count)
     }
@@ -149,7 +165,7 @@ impl Relay {
                 Told::Not(reason) => {
                     let (flow, workflow) = (errand.flow.name(), &errand.workflow);
                     self.office.alarm(format!(
-                        "the cluster refuses workflow {workflow} of {flow}, which waits and is offered again: {reason}"
+                        "the cluster refuses workflow {workflow} of {flow}, which is offered again; until then nothing is sent and its money stays where it is: {reason}. Put that right in the namespace"
                     ));
                 }
                 Told::Nobody(reason) => trouble = trouble.or(Some(reason)),

@@ -32,10 +32,10 @@ impl Draft<'_> {
     pub(super) fn mail(&mut self, mail: &Mail, admission: &Admission) -> Answer {
         match mail {
             Mail::Deliver(deliver) => Ok(self.deliver(deliver, admission)),
-            Mail::SetAside(deliver) => {
+            Mail::SetAside(deliver, blame) => {
                 let due = self.due_deliveries(deliver, admission.now).into_iter();
                 let first: Vec<FlowId> = due.map(|due| due.flow).take(1).collect();
-                Ok(self.set_aside(&first, admission))
+                Ok(self.set_aside(&first, *blame, admission))
             }
             Mail::Cancel { endpoint, limit } => {
                 Ok(self.cancel_deliveries(*endpoint, *limit, admission))

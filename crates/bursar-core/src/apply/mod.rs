@@ -52,9 +52,9 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
             Admitted::Wake(wake, admission) => Ok(draft.wake(wake, admission)),
             Admitted::Mail(mail, admission) => draft.mail(mail, admission),
             Admitted::Drive(drive, admission) => draft.drive(drive, admission),
-            Admitted::SetAside(lane, admission) => {
+            Admitted::SetAside(lane, blame, admission) => {
                 let first = draft.due(lane, admission.now, 1);
-                Ok(draft.set_aside(&first, admission))
+                Ok(draft.set_aside(&first, *blame, admission))
             }
             Admitted::Refused(rejection) => Err(rejection.clone()),
         })

@@ -7,11 +7,11 @@ use crate::flow::FlowState;
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
-use crate::request::{Reply, Wake, Woken};
+use crate::request::{Blame, Reply, Wake, Woken};
 use crate::{delivery, payout, reservation};
 
-/// How often a delivery is put off before it is given up: for two hours in all.
-const SET_ASIDE_MAX: u32 = 7;
+/// How often a delivery that makes turns fail is put off before it is given up: for two hours in all.
+const FAILURES_MAX: u32 = 7;
 
 impl Draft<'_> {
     /// Gives every flow of the lane whose time has come the event that says so.
@@ -60,21 +60,32 @@ impl Draft<'_> {
         self.put(flow.park(admission.now), admission);
     }
 
-    /// Puts off the first that is due, so that those behind it are not kept waiting. A delivery is given up in the end;
-    /// whatever else it is has money, and waits for somebody to look at it.
-    pub(super) fn set_aside(&mut self, first: &[FlowId], admission: &Admission) -> Reply {
+    /// Puts off the first that is due, so that those behind it are not kept waiting. A delivery that is to blame again and
+    /// again is given up; whatever else it is has money, and waits for somebody to look at it.
+    pub(super) fn set_aside(
+        &mut self,
+        first: &[FlowId],
+        blame: Blame,
+        admission: &Admission,
+    ) -> Reply {
         let mut woken = Woken::default();
         for id in first {
-            let Some(flow) = self.flows.get(id).cloned() else { continue };
-            woken.flows.push(flow.name());
-            let is_last = flow.parked.is_some_and(|parked| parked.times >= SET_ASIDE_MAX);
+            let Some(mut flow) = self.flows.get(id).cloned() else { continue };
+            let name = flow.name();
+            let failures = flow.parked.map_or(0, |parked| parked.failures);
+            let is_last = blame == Blame::Fails && failures >= FAILURES_MAX;
             let delivery = flow.state.delivery().filter(|_| is_last);
             if let Some(dead) = delivery.and_then(|it| delivery::give_up(it, admission.now)) {
-                woken.given_up = woken.given_up.saturating_add(1);
                 self.put_delivery(*id, dead, admission);
-            } else {
-                self.put(flow.park(admission.now), admission);
+                woken.given_up.push(name);
+                continue;
             }
+            flow = flow.park(admission.now);
+            if let (Blame::Fails, Some(parked)) = (blame, &mut flow.parked) {
+                parked.failures = failures.saturating_add(1);
+            }
+            self.put(flow, admission);
+            woken.flows.push(name);
         }
         Reply::Woken(woken)
     }

@@ -105,7 +105,9 @@ impl ReadPlan {
 
     pub(super) fn add_mail(&mut self, mail: &Mail, now: Timestamp) {
         match mail {
-            Mail::Deliver(deliver) | Mail::SetAside(deliver) => self.add_deliveries(deliver, now),
+            Mail::Deliver(deliver) | Mail::SetAside(deliver, _) => {
+                self.add_deliveries(deliver, now);
+            }
             Mail::Cancel { endpoint, limit } => {
                 for family in [delivery::FIRST, delivery::RETRY] {
                     let lane = delivery::lane(family, *endpoint);

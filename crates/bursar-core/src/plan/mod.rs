@@ -210,7 +210,7 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
             Admitted::Wake(wake, admission) => plan.add_wake(wake, admission.now),
             Admitted::Mail(mail, admission) => plan.add_mail(mail, admission.now),
             Admitted::Drive(drive, admission) => plan.add_drive(drive, admission.now),
-            Admitted::SetAside(lane, admission) => {
+            Admitted::SetAside(lane, _, admission) => {
                 plan.add_claim(&Wake { lane: lane.clone(), limit: 1 }, admission.now);
             }
             Admitted::Refused(_) => {}

@@ -87,7 +87,7 @@ fn what_is_stored_reads_back() {
         let flow = flow(state, None);
         assert_eq!(Flow::decode("reservation", &flow.encode()).unwrap().state, flow.state);
     }
-    let parked = Some(Parked { times: 2, until: at(90) });
+    let parked = Some(Parked { times: 2, until: at(90), failures: 1 });
     let parked = flow(State::Held, parked);
     assert_eq!(Flow::decode("reservation", &parked.encode()).unwrap().parked, parked.parked);
     let text = flow(State::Held, None).encode();

@@ -281,7 +281,10 @@ impl Engine {
     fn put_off(&mut self, answer: Answer, now: Timestamp) {
         self.is_hungry = true;
         let Ok(Reply::Woken(woken)) = answer else { return };
-        add(&mut self.stats.deliveries.unsendable, u64::from(woken.given_up));
+        for flow in woken.given_up {
+            add(&mut self.stats.deliveries.unsendable, 1);
+            self.stats.alert(now, Alert::GivenUp { flow });
+        }
         for flow in woken.flows {
             add(&mut self.stats.set_aside, 1);
             self.stats.alert(now, Alert::SetAside { flow });

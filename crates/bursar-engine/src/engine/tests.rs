@@ -119,7 +119,7 @@ fn a_lane_that_nothing_helps_rests_for_a_minute() {
     let mut engine = engine();
     let is_poison = |body: &Body| {
         let wakes = matches!(body, Body::Wake(wake) if wake.lane == "payout");
-        wakes || matches!(body, Body::SetAside { lane } if lane == "payout")
+        wakes || matches!(body, Body::SetAside { lane, .. } if lane == "payout")
     };
     let (turns, _) = settle(&mut engine, start(), is_poison);
     let set_aside = |turns: &[Vec<Request>]| {

@@ -1,6 +1,6 @@
 //! Turns that were not saved or failed: nobody is left without an answer, and whatever makes turns fail ends up alone.
 
-use bursar_core::request::{Body, Mail};
+use bursar_core::request::{Blame, Body, Mail};
 use bursar_store::StoreError;
 use jiff::Timestamp;
 
@@ -62,7 +62,11 @@ impl Engine {
             Place::Wake { lane, limit } => {
                 self.is_hungry = true;
                 if limit <= 1 {
-                    let body = Body::SetAside { lane: lane.clone() };
+                    let blame = match failed.cause {
+                        Cause::Panicked => Blame::Fails,
+                        Cause::Conflict => Blame::None,
+                    };
+                    let body = Body::SetAside { lane: lane.clone(), blame };
                     self.apart.push_front(vec![(Place::SetAside { lane: lane.clone() }, body)]);
                 }
                 self.apart.take_care(lane);
@@ -71,15 +75,31 @@ impl Engine {
                 self.is_hungry = true;
                 // Whoever was slower than others is no danger to them.
                 if asked.limit <= 1 && failed.cause == Cause::Panicked {
-                    let body = Body::Mail(Mail::SetAside(asked));
+                    let body = Body::Mail(Mail::SetAside(asked, Blame::Fails));
                     self.apart.push_front(vec![(Place::SetAsideDelivery, body)]);
                 }
                 self.apart.take_care(MAIL.to_owned());
             }
-            Place::SetAside { lane } => self.rest(lane, turn.admitted_at),
-            Place::SetAsideDelivery => self.rest(MAIL.to_owned(), turn.admitted_at),
+            place @ (Place::SetAside { .. } | Place::SetAsideDelivery) => {
+                self.not_set_aside(place, body, turn.admitted_at);
+            }
             // Those that wait are cancelled when their time comes.
             Place::Cancel(_) => {}
+        }
+    }
+
+    /// What cannot even be given up may still be put off; if not, nothing behind it moves for a while.
+    fn not_set_aside(&mut self, place: Place, body: Body, now: Timestamp) {
+        if let Body::SetAside { lane, blame: Blame::Fails } = body {
+            let body = Body::SetAside { lane, blame: Blame::None };
+            self.apart.push_front(vec![(place, body)]);
+        } else if let Body::Mail(Mail::SetAside(asked, Blame::Fails)) = body {
+            let body = Body::Mail(Mail::SetAside(asked, Blame::None));
+            self.apart.push_front(vec![(place, body)]);
+        } else if let Place::SetAside { lane } = place {
+            self.rest(lane, now);
+        } else {
+            self.rest(MAIL.to_owned(), now);
         }
     }
 

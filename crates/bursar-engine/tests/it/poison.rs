@@ -22,8 +22,10 @@ pub(crate) const BAD: &str = "bad";
 pub(crate) enum Fails {
     /// Whatever reads one of the merchant's accounts panics.
     Loading,
-    /// Whatever saves a step of one of the merchant's flows panics.
+    /// Whatever saves a step of one of the merchant's flows panics, but not what gives it up.
     Saving,
+    /// The same, and what gives it up panics as well.
+    GivingUp,
     /// The same, and other writers seem to have been faster every time.
     Conflicting,
     /// Whatever saves a step of one of the merchant's flows panics once it is saved.
@@ -77,12 +79,18 @@ impl<T: Turn> Turn for PoisonTurn<T> {
         let mut flows = commit.flows.iter().map(|write| &write.after);
         let fails = flows.any(|flow| {
             let is_over = flow.state.delivery().is_some_and(|delivery| delivery.state.is_over());
-            let is_step = flow.parked.is_none() && !is_over;
-            let is_step = is_step || self.fails == Some(Fails::Everything);
-            flow.merchant == BAD && is_step
+            let is_step = flow.parked.is_none();
+            let is_bad = match self.fails {
+                Some(Fails::Everything) => true,
+                Some(Fails::Saving) => is_step && !is_over,
+                Some(_) | None => is_step,
+            };
+            flow.merchant == BAD && is_bad
         });
         match self.fails.filter(|_| fails) {
-            Some(Fails::Saving | Fails::Everything) => panic!("this save is poisoned"),
+            Some(Fails::Saving | Fails::GivingUp | Fails::Everything) => {
+                panic!("this save is poisoned")
+            }
             Some(Fails::Conflicting) => Err(StoreError::Conflict),
             Some(Fails::BehindTheCommit) => {
                 self.turn.save(id, commit).await?;

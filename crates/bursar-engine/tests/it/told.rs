@@ -118,9 +118,11 @@ async fn a_day_with_a_bad_delivery(mut books: impl Store + Query + 'static) {
     );
     // Set aside at once and after 1, 2, 4, 8, 16 and 32 minutes more; given up after 64 more.
     assert_eq!(bad.updated_at.duration_since(bad.created_at).as_mins(), 127);
-    assert_eq!((stats.set_aside, stats.alerts, stats.deliveries.unsendable), (8, 8, 1));
-    let alert = Alert::SetAside { flow: bad.name() };
-    assert!(stats.latest_alerts.iter().all(|(_, found)| *found == alert), "somebody is told");
+    assert_eq!((stats.set_aside, stats.alerts, stats.deliveries.unsendable), (7, 8, 1));
+    let alerts: Vec<&Alert> = stats.latest_alerts.iter().map(|(_, alert)| alert).collect();
+    let flow = bad.name();
+    let expected = [&Alert::SetAside { flow: flow.clone() }, &Alert::GivenUp { flow }];
+    assert_eq!(alerts, expected, "somebody is told");
     assert!((16..80).contains(&stats.panics), "{} turns failed", stats.panics);
 
     // The bug is mended.
@@ -136,6 +138,36 @@ async fn a_day_with_a_bad_delivery(mut books: impl Store + Query + 'static) {
     let mut books = running.await.unwrap();
     assert_eq!(statuses(&mut books).await.get(&key(BAD, "DELIVERED")), Some(&1));
     assert_sound(&mut books).await;
+}
+
+/// What cannot even be given up is put off, longer and longer; all others go on.
+#[test]
+fn a_delivery_that_cannot_be_given_up_keeps_nobody_waiting() {
+    block_on(async {
+        let rules = calm();
+        let mut bodies = told(BAD, vec![add(BAD, endpoint_id(1), 32, None)], 1);
+        bodies.extend(told("m1", vec![add("m1", endpoint_id(2), 32, None)], 20));
+        let mut books = Memory::default();
+        set_up(&mut books, &rules, bodies).await;
+        let store = Poison::new(books, Fails::GivingUp);
+        store.is_armed.store(true, Ordering::SeqCst);
+        let courier = Brings::new(Duration::ZERO, |_| 200);
+        let clock = Arc::new(TestClock::over(Arc::new(Still)));
+        let (running, handle) = start(store, &rules, &courier, clock, (Limits::default(), 7));
+        handle.advance(7 * 24 * 3_600).await.unwrap();
+        // Nothing rests because of it, days later.
+        handle.ask(tell("m1", 99)).await.unwrap().unwrap();
+        handle.advance(1).await.unwrap();
+        let stats = handle.stats();
+        handle.stop();
+        let mut books = running.await.unwrap().books;
+        let key = |merchant: &str, status| (merchant.to_owned(), status);
+        let expected = [(key("m1", "DELIVERED"), 21), (key(BAD, "PENDING"), 1)];
+        assert_eq!(statuses(&mut books).await, expected.into());
+        assert_eq!((courier.seen().len(), stats.deliveries.unsendable), (21, 0));
+        let mut alerts = stats.latest_alerts.iter();
+        assert!(alerts.all(|(_, alert)| matches!(alert, Alert::SetAside { .. })), "{stats:?}");
+    });
 }
 
 #[test]

@@ -74,7 +74,8 @@ mod here {
 
     impl ClusterArguments {
         pub(super) fn is_understood(&self) -> Result<(), Failure> {
-            self.options().map(drop)
+            let checked = self.options()?.check();
+            checked.map_err(|error| Failure::new(error.to_string()))
         }
 
         pub(crate) fn options(&self) -> Result<ClusterOptions, Failure> {

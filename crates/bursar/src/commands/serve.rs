@@ -97,14 +97,14 @@ impl Arguments {
         let closed = async move { drop(is_closing.wait_for(|closing| *closing).await) };
         let serving = serve(listener, node.submit(), location, rules, settings, closed);
         tokio::pin!(serving);
-        tokio::select! {
+        let ended = tokio::select! {
             served = &mut serving => return served,
             _ = &mut node.ended => {
                 return node.join().and(Err(Failure::new("the engine has ended by itself. Start it again, and report this")));
             }
-            failure = relay_failed => return Err(failure),
-            () = stopped => {}
-        }
+            failure = relay_failed => Err(failure),
+            () = stopped => Ok(()),
+        };
         tracing::info!("stopping: finishing what was asked");
         closing.send_replace(true);
         drop(tokio::time::timeout(DRAIN, serving).await);
@@ -113,9 +113,9 @@ impl Arguments {
             tracing::warn!(
                 "some calls have not come back: they are asked about after the next start"
             );
-            return Ok(());
+            return ended;
         }
-        node.join()
+        node.join().and(ended)
     }
 }
 

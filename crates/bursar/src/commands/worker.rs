@@ -93,13 +93,14 @@ mod here {
             let location = self.place.location()?;
             self.cluster.check(&location, false)?;
             let (options, stopped) = (self.cluster.options()?, stop()?);
-            let mut node = Node::start(&location, Arc::clone(&rules), outside, false).await?;
             let listener = match self.listen {
                 Some(address) => Some(listen(address).await?),
                 None => None,
             };
-            if let Some(listener) = &listener {
-                terminal::say(&format!("listening on http://{}", listener.local_addr()?))?;
+            let mut node = Node::start(&location, Arc::clone(&rules), outside, false).await?;
+            // Whoever wants to know may have gone: that stops no worker.
+            if let Some(address) = listener.as_ref().and_then(|it| it.local_addr().ok()) {
+                drop(terminal::say(&format!("listening on http://{address}")));
             }
             let app = App::new(node.submit(), location.clone(), Arc::clone(&rules), settings);
             let watching = tokio::spawn(watch(app, listener));
@@ -117,11 +118,10 @@ mod here {
                 Failure::new(format!("the worker was not started: {error}. Nothing was done"))
             })?;
             let place = format!("working for {} ({})", options.address, options.namespace);
-            // Whoever wanted to know may have gone: that stops no worker.
             drop(terminal::say(&place));
             let failed = tokio::select! {
                 ended = worker.ended() => Some(ended),
-                _ = &mut relaying => Some(Err("its relay has ended by itself".to_owned())),
+                _ = &mut relaying => Some(Err("its relay has failed".to_owned())),
                 _ = &mut node.ended => None,
                 () = &mut stopped => None,
             };

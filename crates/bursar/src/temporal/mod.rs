@@ -43,10 +43,7 @@ pub(crate) async fn join(options: &ClusterOptions) -> Result<Cluster, Failure> {
 /// Tells the cluster what is saved for it, once it is up.
 pub(crate) async fn relay(office: Arc<dyn Office>, options: ClusterOptions) -> Failure {
     match join(&options).await {
-        Ok(cluster) => {
-            Relay::new(office, &cluster).run().await;
-            Failure::new("the relay has ended by itself. Start it again, and report this")
-        }
+        Ok(cluster) => match Relay::new(office, &cluster).run().await {},
         Err(failure) => failure,
     }
 }

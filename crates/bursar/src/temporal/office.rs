@@ -6,9 +6,10 @@ use bursar_core::delivery::{self, Parcel};
 use bursar_core::effect::Effect;
 use bursar_core::payout::{self, Beneficiary};
 use bursar_core::registry::{Content, Kind, RecordKey};
+use bursar_core::rejection::Rejection;
 use bursar_core::request::{Answer, Body};
 use bursar_core::rules::Rules;
-use bursar_engine::{Channels, Clock, Courier, Handle, run_in_time, send_in_time};
+use bursar_engine::{Alert, Channels, Clock, Courier, Handle, run_in_time, send_in_time};
 use bursar_store::{AnyStore, Browse as _, Location};
 use bursar_temporal::{Office, Promise};
 use jiff::Timestamp;
@@ -75,19 +76,15 @@ impl Office for NodeOffice {
     fn call(&self, effect: Effect, deadline: Instant) -> Promise<'_, payout::Event> {
         let (channels, channel) = (Arc::clone(&self.channels), effect.channel.clone());
         Box::pin(async move {
-            let event = run_in_time(channels, effect, deadline, &self.runtime).await;
-            self.handle.heard(&channel, &event);
-            event
+            let call = run_in_time(channels, effect, deadline, &self.runtime);
+            self.handle.calling(&channel, call).await
         })
     }
 
     fn send(&self, parcel: Parcel, deadline: Instant) -> Promise<'_, delivery::Event> {
         let courier = Arc::clone(&self.courier);
-        Box::pin(async move {
-            let event = send_in_time(courier, parcel, deadline, &self.runtime).await;
-            self.handle.brought(&event);
-            event
-        })
+        let send = send_in_time(courier, parcel, deadline, &self.runtime);
+        Box::pin(self.handle.sending(send))
     }
 
     fn beneficiary<'p>(
@@ -100,7 +97,12 @@ impl Office for NodeOffice {
 
     fn alarm(&self, words: String) {
         tracing::error!(words, "somebody must look");
-        self.handle.alarm(self.now(), words);
+        self.handle.alert(self.now(), Alert::Beside(words));
+    }
+
+    fn refused(&self, flow: String, rejection: Rejection) {
+        tracing::error!(flow, %rejection, "what must be done is refused: somebody must look");
+        self.handle.alert(self.now(), Alert::Refused { flow, rejection });
     }
 
     fn now(&self) -> Timestamp {

@@ -1,5 +1,6 @@
 //! A cluster for what is made up: found or started, with a relay and a worker in this process.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ pub(crate) struct Venue {
 /// Whoever works there for a node of this process.
 struct Crew {
     worker: Worker,
-    relaying: JoinHandle<()>,
+    relaying: JoinHandle<Infallible>,
 }
 
 /// How long activities that are under way may take to come back. What is made up may be left undone.
