@@ -115,7 +115,7 @@ pub enum Rejection {
     BadActor,
     #[error("a note has at most {most} characters: nothing was changed. Shorten it")]
     BadNote { most: usize },
-    #[error("there is no channel `{channel}`: nothing was reserved. The channels are {}", known.join(", "))]
+    #[error("there is no channel `{channel}`: nothing was reserved. {}", channels(known))]
     UnknownChannel { channel: String, known: Vec<String> },
     #[error("{channel} does not pay {currency}: nothing was reserved. Choose another channel")]
     CurrencyOfChannel { channel: String, currency: Currency },
@@ -189,6 +189,14 @@ pub enum Rejection {
     CalledOff { id: String, status: &'static str },
     #[error("the template of {event} failed: {reason}. Nothing was posted; run `bursar check`")]
     TemplateFailed { event: Name, reason: String },
+}
+
+/// What there is to choose from.
+fn channels(known: &[String]) -> String {
+    if known.is_empty() {
+        return "No channel is configured: add [channels.NAME] to the configuration".to_owned();
+    }
+    format!("The channels are {}", known.join(", "))
 }
 
 impl Rejection {

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 use temporalio_common::search_attributes::SearchAttributeKey;
 use temporalio_common::{ActivityDefinition, RetryPolicy};
 use temporalio_sdk::workflows::select;
@@ -127,7 +127,13 @@ impl<K: Kind> Desk<'_, K> {
             if next.timeout.is_some() {
                 return self.work(&next, &Step::unknown(&order)).await;
             }
-            let step = turn(self.ctx, &next.activity, order.clone()).await?;
+            let step = match turn(self.ctx, &next.activity, order.clone()).await {
+                Ok(step) => step,
+                Err(refused) => {
+                    self.show_refused(&refused);
+                    return Err(refused.into());
+                }
+            };
             match &step.next {
                 Some(following) if step.flow.is_empty() => next = following.clone(),
                 Some(_) | None => return Ok(step),
@@ -198,6 +204,13 @@ impl<K: Kind> Desk<'_, K> {
         self.wishes = self.wishes.saturating_add(1);
         let order = Order { input: wish, number: self.wishes, ..about(step) };
         Ok(turn(self.ctx, name, order).await?)
+    }
+
+    /// Nothing was done, and queries say why.
+    fn show_refused(&self, refused: &ActivityExecutionError) {
+        let reason = refused.reason().map_or_else(|| refused.to_string(), ToString::to_string);
+        let status = json!({ "Status": "REFUSED" });
+        self.ctx.state_mut(|driver| driver.show(status, Some(reason)));
     }
 
     /// What queries and lists show.

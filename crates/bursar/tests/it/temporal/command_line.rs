@@ -66,6 +66,9 @@ fn a_payout_that_a_client_starts_is_paid_once_however_often_it_is_started() {
         assert_eq!(shop.ended(workflow), "FAILED");
         let told = Value::from(shop.temporal().history(workflow)).to_string();
         assert!(told.contains(reason), "{workflow}: {told}");
+        let status = shop.temporal().query(workflow, "status");
+        assert_eq!(status["Status"], "REFUSED", "{status}");
+        assert!(!status["LastError"].as_str().unwrap().is_empty(), "{status}");
     }
     assert_eq!(shop.count("SUCCESS"), 1);
 }
