@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bursar_core::attempt::{Knowledge, Verdict};
 use bursar_core::commit::{Commit, FlowWrite};
-use bursar_core::delivery;
+use bursar_core::delivery::{self, Unsendable};
 use bursar_core::flow::Flow;
 use bursar_core::ids::{DeliveryId, FlowId};
 use bursar_core::payin::Said;
@@ -200,6 +200,7 @@ fn came(event: &delivery::Event, flow: Option<&Flow>) -> &'static str {
                 if is_late { "taken-late" } else { "taken" }
             }
             delivery::Outcome::Answered { .. } | delivery::Outcome::Failed { .. } => "failed",
+            delivery::Outcome::Unsendable { what: Unsendable::NoMeans, .. } => "unsent",
             delivery::Outcome::Unsendable { .. } => "unsendable",
         },
         delivery::Event::Due | delivery::Event::CalledOff => "due",

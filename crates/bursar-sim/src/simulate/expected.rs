@@ -45,6 +45,7 @@ const STEPS: &[&str] = &[
     "delivery DELIVERING -taken-> DELIVERED",
     "delivery DELIVERING -taken-late-> DELIVERED",
     "delivery DELIVERING -unsendable-> DLQ",
+    "delivery DELIVERING -unsent-> WAITING_RETRY",
     "delivery DLQ -replayed-> PENDING",
     "delivery PENDING -due-> CANCELLED",
     "delivery PENDING -due-> DELIVERING",

@@ -71,6 +71,7 @@ faults! {
     ParcelAnswerLate, "parcel-answer-late", 150, "the answer of an endpoint comes late, perhaps behind the lease";
     MailReportLate, "mail-report-late", 120, "a process stands still with what an endpoint said, and reports it behind the lease";
     ParcelUnsendable, "parcel-unsendable", 20, "what is to be mailed cannot be signed";
+    ParcelUnsent, "parcel-unsent", 60, "a process has no files or ports left to mail with";
     CrashAfterParcel, "crash-after-parcel", 20, "the process dies with mail on its way";
     CrashBeforeMailReport, "crash-before-mail-report", 20, "the process dies with what an endpoint said, and has not saved it";
     ClockJump, "clock-jump", 200, "the wall clock is set, and set right again soon";

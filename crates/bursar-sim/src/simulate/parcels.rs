@@ -49,9 +49,16 @@ impl World {
         if now >= deadline {
             return;
         }
-        if self.scene.strikes(Fault::ParcelUnsendable) {
-            let (what, detail) = (Unsendable::Signing, "the secret cannot be opened".to_owned());
-            let outcome = Outcome::Unsendable { what, detail };
+        let fails = [
+            (Fault::ParcelUnsendable, Unsendable::Signing, "the secret cannot be opened"),
+            (Fault::ParcelUnsent, Unsendable::NoMeans, "too many open files"),
+        ];
+        let failed = fails.into_iter().find(|(fault, ..)| self.scene.strikes(*fault));
+        if let Some((_, what, detail)) = failed {
+            if what == Unsendable::NoMeans {
+                self.scene.audit.unsent(&parcel);
+            }
+            let outcome = Outcome::Unsendable { what, detail: detail.to_owned() };
             self.parcel_back(life, number, returned(&parcel, outcome));
             return;
         }

@@ -17,6 +17,8 @@ pub(crate) struct Books {
     pub(crate) endpoints: BTreeMap<EndpointId, Known>,
     /// What was sent of each delivery since somebody last asked for it again.
     rounds: BTreeMap<FlowId, u32>,
+    /// Attempts that never began: once that is known, they do not count.
+    unsent: BTreeSet<(FlowId, u32)>,
     /// The number of the last attempt when it was known to be taken.
     delivered: BTreeMap<FlowId, u32>,
     /// What receivers got, by endpoint and event.
@@ -175,6 +177,9 @@ impl Audit {
                     "it is cancelled, and its endpoint is on".to_owned()
                 });
             }
+            State::WaitingRetry { .. } if self.mail.unsent.contains(&(id, delivery.attempts)) => {
+                self.mail.rounds.insert(id, tries.saturating_sub(1));
+            }
             State::Pending { .. }
             | State::Delivering { .. }
             | State::WaitingRetry { .. }
@@ -207,6 +212,11 @@ impl Audit {
         self.check(Invariant::TriedWithinSchedule, &about, tries <= most, || {
             format!("attempt {tries} of a schedule that has {most}")
         });
+    }
+
+    /// A process has nothing to send it with.
+    pub(crate) fn unsent(&mut self, parcel: &Parcel) {
+        self.mail.unsent.insert((parcel.flow, parcel.attempt));
     }
 
     /// A process sends to an endpoint, and this many are on their way.
