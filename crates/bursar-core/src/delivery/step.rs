@@ -211,18 +211,19 @@ pub(crate) fn is_buried_by(delivery: &Delivery, event: &Event, schedule: &Schedu
 
 /// Whatever Bursar does with it fails, for hours: our fault, and put where somebody sees it. What is over stays as it is.
 pub(crate) fn give_up(delivery: &Delivery, now: Timestamp) -> Option<Delivery> {
-    let (number, at) = match delivery.state {
+    let reason = Deadlettered::SerialisationFailed;
+    let (number, at, result) = match delivery.state {
         State::Pending { .. } | State::WaitingRetry { .. } => {
-            (delivery.attempts.saturating_add(1), now)
+            let detail = "whatever Bursar did with it failed: report the bug, then replay it";
+            let (class, detail) = (reason.name().to_owned(), detail.to_owned());
+            (delivery.attempts.saturating_add(1), now, Result::Failed { class, detail })
         }
-        State::Delivering { since, .. } => (delivery.attempts, since),
+        // It was sent, and may have arrived.
+        State::Delivering { since, .. } => (delivery.attempts, since, Result::Lost),
         State::Delivered | State::Dlq { .. } | State::Cancelled { .. } => return None,
     };
-    let reason = Deadlettered::SerialisationFailed;
     let state = State::Dlq { reason, since: now };
     let mut delivery = Delivery { state, attempts: number, ..delivery.clone() };
-    let detail = "whatever Bursar did with it failed: report the bug, then replay it".to_owned();
-    let result = Result::Failed { class: reason.name().to_owned(), detail };
     delivery.remember(Attempted { number, at, took_ms: 0, result });
     Some(delivery)
 }

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     Context, Deadlettered, Delivery, Event, Outcome, Response, Schedule, State, Step, Terms,
-    Unsendable, step,
+    Unsendable, give_up, step,
 };
 use crate::ids::{EndpointId, EventId, Seed};
 use crate::registry::{
@@ -123,6 +123,29 @@ fn every_state_answers_every_event() {
         }
     }
     insta::assert_snapshot!(table.join("\n"));
+}
+
+#[test]
+fn only_what_is_not_over_is_given_up_and_what_was_sent_may_have_arrived() {
+    let sent = State::Delivering { since: at(0), lease_until: at(35) };
+    let states = [
+        (State::Pending { due: at(0) }, Some((2, "SERIALISATION_FAILED"))),
+        (State::WaitingRetry { due: at(60) }, Some((2, "SERIALISATION_FAILED"))),
+        (sent, Some((1, "it may have arrived"))),
+        (State::Delivered, None),
+        (State::Dlq { reason: Deadlettered::Exhausted, since: at(9) }, None),
+        (State::Cancelled { since: at(9) }, None),
+    ];
+    for (state, expected) in states {
+        let before = delivery(state, 1);
+        let given_up = give_up(&before, at(90));
+        assert_eq!(given_up.is_some(), expected.is_some(), "{before:?}");
+        let (Some(dead), Some((attempts, words))) = (given_up, expected) else { continue };
+        let reason = Deadlettered::SerialisationFailed;
+        assert_eq!(dead.state, State::Dlq { reason, since: at(90) });
+        assert_eq!(dead.attempts, attempts);
+        assert!(dead.last_error().unwrap().contains(words), "{dead:?}");
+    }
 }
 
 #[test]
