@@ -39,5 +39,6 @@ pub mod request;
 pub mod reservation;
 pub mod rulebook;
 pub mod rules;
+mod tracked;
 pub mod verify;
 pub mod views;

@@ -101,8 +101,7 @@ impl Draft<'_> {
     /// First attempts, then retries; those of endpoints behind the given one first, longest overdue first.
     fn due_deliveries(&self, deliver: &Deliver, now: Timestamp) -> Vec<Due> {
         let mut due: Vec<(bool, bool, EndpointId, Timestamp, FlowId)> = self
-            .flows
-            .values()
+            .flows()
             .filter_map(|flow| {
                 // Whoever drives it sends it.
                 let delivery = flow.state.delivery().filter(|_| flow.host.is_engine())?;
@@ -146,7 +145,7 @@ impl Draft<'_> {
         };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let waiting: Vec<FlowId> =
-            self.flows.values().filter(is_waiting).map(|flow| flow.id).take(limit).collect();
+            self.flows().filter(is_waiting).map(|flow| flow.id).take(limit).collect();
         for id in waiting {
             if self.advance_delivery(id, &Event::CalledOff, admission).is_ok() {
                 woken.flows.push(id.to_string());
@@ -186,14 +185,14 @@ impl Draft<'_> {
             self.note((actor, "delivery.replay"), &resource, &note, admission);
         }
         let views = deliveries.iter().filter_map(|id| {
-            let flow = self.flows.get(&FlowId::from(*id))?;
+            let flow = self.flow(FlowId::from(*id))?;
             Some(View::new(flow, flow.state.delivery()?))
         });
         Ok(Reply::Replayed(views.collect()))
     }
 
     fn delivery(&self, flow: FlowId) -> Option<&Delivery> {
-        self.flows.get(&flow)?.state.delivery()
+        self.flow(flow)?.state.delivery()
     }
 
     /// One step: kept, sent if it must be, and what it says about the endpoint noted.
@@ -236,7 +235,7 @@ impl Draft<'_> {
     }
 
     pub(super) fn put_delivery(&mut self, id: FlowId, delivery: Delivery, admission: &Admission) {
-        let Some(flow) = self.flows.get(&id) else { return };
+        let Some(flow) = self.flow(id) else { return };
         let flow = Flow {
             id,
             merchant: flow.merchant.clone(),

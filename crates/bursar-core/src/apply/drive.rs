@@ -51,7 +51,7 @@ impl Draft<'_> {
     /// The workflow of a flow looks at it: what is due is done, and what must be done in the world is its job.
     fn look(&mut self, look: &Look, admission: &Admission) -> Result<Driven, Rejection> {
         let (id, now, told) = (look.flow, admission.now, self.told);
-        let Some(flow) = self.flows.get(&id) else {
+        let Some(flow) = self.flow(id) else {
             return Err(self.missing(id, id.to_string()));
         };
         if flow.host.is_engine() {
@@ -71,7 +71,7 @@ impl Draft<'_> {
             }
             None => self.look_without_news(id, look.hands, admission),
         };
-        let Some(mut flow) = self.flows.get(&id).cloned() else {
+        let Some(mut flow) = self.flow(id).cloned() else {
             return Err(self.missing(id, id.to_string()));
         };
         let mut is_changed = flow.host.heard();
@@ -100,7 +100,7 @@ impl Draft<'_> {
         event: &delivery::Event,
         admission: &Admission,
     ) {
-        let Some(flow) = self.flows.get(&id) else { return };
+        let Some(flow) = self.flow(id) else { return };
         if *event == delivery::Event::CalledOff && flow.state.status() != before {
             let name = flow.name();
             self.note(("temporal", "delivery.cancel"), &name, "", admission);
@@ -115,7 +115,7 @@ impl Draft<'_> {
         admission: &Admission,
     ) -> Looked {
         let now = admission.now;
-        let Some(flow) = self.flows.get(&id) else { return Looked::On };
+        let Some(flow) = self.flow(id) else { return Looked::On };
         let next = Next::new(self.rules, flow, now).filter(|next| next.at <= now);
         let Some(next) = next.filter(|next| hands.is_some() || !next.r#move.is_job()) else {
             return Looked::On;
@@ -142,7 +142,7 @@ impl Draft<'_> {
             Ok(Went::On) => Looked::On,
             Ok(Went::Blocked(until)) => Looked::Blocked(until),
             Err(rejection) => {
-                if let Some(flow) = self.flows.get(&id).cloned() {
+                if let Some(flow) = self.flow(id).cloned() {
                     self.put(flow.park(now), admission);
                 }
                 Looked::Refused(rejection)
@@ -161,7 +161,7 @@ impl Draft<'_> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut carried = Vec::new();
         for id in self.due(lane, admission.now, limit) {
-            let Some(mut flow) = self.flows.get(&id).cloned() else { continue };
+            let Some(mut flow) = self.flow(id).cloned() else { continue };
             let Some(errand) = flow.host.carry(admission.now) else { continue };
             let Some(workflow) = flow.host.workflow().map(|workflow| workflow.id.clone()) else {
                 continue;
@@ -174,7 +174,7 @@ impl Draft<'_> {
 
     fn taken(&mut self, flows: &BTreeMap<FlowId, Taken>, admission: &Admission) -> Reply {
         for (id, taken) in flows {
-            let Some(mut flow) = self.flows.get(id).cloned() else { continue };
+            let Some(mut flow) = self.flow(*id).cloned() else { continue };
             flow.host.taken(taken, admission.now);
             self.put_quietly(flow, admission);
         }

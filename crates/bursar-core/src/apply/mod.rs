@@ -29,6 +29,7 @@ use crate::registry::{Record, RecordKey, RecordWrite};
 use crate::rejection::Rejection;
 use crate::request::{Answer, Batch, Reply};
 use crate::rules::Rules;
+use crate::tracked::Tracked;
 
 /// Decides a batch. Nothing is read and nothing is written: the commit says what must be saved.
 pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
@@ -80,11 +81,9 @@ impl Seen {
 struct Draft<'r> {
     rules: &'r Rules,
     ledger: Ledger,
-    flows: BTreeMap<FlowId, Flow>,
+    flows: Tracked<FlowId, Arc<Flow>>,
     /// Flows that are there and cannot be read.
     unreadable: Vec<FlowId>,
-    /// What each changed flow was when it was read.
-    flows_before: BTreeMap<FlowId, Option<Flow>>,
     /// Flows by what they are known by outside; made when somebody asks.
     known_as: Option<BTreeMap<(String, String), FlowId>>,
     keys: BTreeMap<KeyDigest, KnownKey>,
@@ -125,9 +124,8 @@ impl<'r> Draft<'r> {
         Self {
             rules: batch.rules(),
             ledger: Ledger::new(records, room),
-            flows: flows.into_iter().map(|flow| (flow.id, flow)).collect(),
+            flows: Tracked::read(flows.into_iter().map(|flow| (flow.id, Arc::new(flow)))),
             unreadable,
-            flows_before: BTreeMap::new(),
             known_as: None,
             keys: keys.into_iter().map(|known| (known.key.digest(), known)).collect(),
             new_keys: Vec::new(),
@@ -149,9 +147,7 @@ impl<'r> Draft<'r> {
 
     fn into_commit(self, answers: Vec<Answer>) -> Commit {
         let control = self.control_write();
-        let Self {
-            ledger, mut flows, flows_before, mut keys, events, audit, effects, parcels, ..
-        } = self;
+        let Self { ledger, flows, mut keys, events, audit, effects, parcels, .. } = self;
         // What this very commit changes is checked by its own version.
         let changed = &self.records_before;
         let relied_on = self.relied_on.into_iter().filter(|(key, _)| !changed.contains_key(key));
@@ -162,16 +158,15 @@ impl<'r> Draft<'r> {
             .into_iter()
             .filter_map(|(key, before)| Some(RecordWrite { before, after: records.remove(&key)? }))
             .collect();
-        // Rows are large: room for all of them is made at once.
-        let mut flow_writes = Vec::with_capacity(flows_before.len());
-        flow_writes.extend(flows_before.into_iter().filter_map(|(id, before)| {
-            let after = flows.remove(&id)?;
-            Some(FlowWrite { before, after })
-        }));
+        let flows = flows.into_changed().map(|(_, before, after)| FlowWrite {
+            before: before.map(Arc::unwrap_or_clone),
+            after: Arc::unwrap_or_clone(after),
+        });
+        let flows = flows.collect();
         let mut new_keys = Vec::with_capacity(self.new_keys.len());
         new_keys.extend(self.new_keys.iter().filter_map(|digest| keys.remove(digest)));
         let rest = ledger.into_commit(answers);
-        let (flows, keys) = (flow_writes, new_keys);
+        let keys = new_keys;
         Commit { flows, keys, events, audit, control, records, relied_on, effects, parcels, ..rest }
     }
 
@@ -257,7 +252,7 @@ impl<'r> Draft<'r> {
 
     /// The same about a flow as it is now.
     fn answer_about(&mut self, key: &Key, request_hash: [u8; 32], id: FlowId) -> Answer {
-        let seen = self.flows.get(&id).map(Seen::new);
+        let seen = self.flow(id).map(Seen::new);
         let seen = seen.ok_or_else(|| Rejection::UnknownFlow { id: id.to_string() })?;
         Ok(self.answer(key, request_hash, id, seen))
     }
@@ -272,17 +267,26 @@ impl<'r> Draft<'r> {
         if let Some(known_as) = &mut self.known_as {
             known_as.extend(references(&flow));
         }
-        let before = self.flows.insert(id, flow);
-        self.flows_before.entry(id).or_insert(before);
+        self.flows.put(id, Arc::new(flow));
+    }
+
+    fn flow(&self, id: FlowId) -> Option<&Flow> {
+        self.flows.get(&id).map(|flow| &**flow)
+    }
+
+    /// All flows that were read or made.
+    fn flows(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().map(|(_, flow)| &**flow)
     }
 
     /// The flow that a channel or a provider speaks about when it names a reference.
     fn known_as(&mut self, speaker: &str, reference: &str) -> Option<&Flow> {
         let flows = &self.flows;
-        let known =
-            self.known_as.get_or_insert_with(|| flows.values().flat_map(references).collect());
+        let known = self
+            .known_as
+            .get_or_insert_with(|| flows.iter().flat_map(|(_, flow)| references(flow)).collect());
         let id = known.get(&(speaker.to_owned(), reference.to_owned()))?;
-        flows.get(id)
+        flows.get(id).map(|flow| &**flow)
     }
 
     /// Tells the merchant about a flow that has changed.

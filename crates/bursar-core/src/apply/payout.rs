@@ -1,5 +1,7 @@
 //! Payouts: made, cancelled, decided, and moved on by what channels say.
 
+use std::sync::Arc;
+
 use super::{Draft, Seen};
 use crate::admit::{Cancel, CreatePayout, Resolve};
 use crate::attempt::Attempt;
@@ -78,7 +80,7 @@ impl Draft<'_> {
                 self.advance_delivery(report.flow, event, admission)?;
             }
         }
-        let Some(flow) = self.flows.get(&report.flow) else {
+        let Some(flow) = self.flow(report.flow) else {
             return Err(Rejection::UnknownFlow { id: report.flow.to_string() });
         };
         Ok(Reply::Noted { name: flow.name(), status: flow.state.status() })
@@ -136,7 +138,7 @@ impl Draft<'_> {
         };
         let flow = flow.id;
         self.advance_payout(flow, &Event::Decided(decision), admission)?;
-        let decided = self.flows.get(&flow).and_then(|flow| flow.state.payout());
+        let decided = self.flow(flow).and_then(|flow| flow.state.payout());
         let is_proposal = decided.is_some_and(|payout| payout.proposal.is_some());
         let action = if is_proposal { "payout.propose" } else { resolution.action() };
         let name = resolution.id.to_string();
@@ -145,7 +147,7 @@ impl Draft<'_> {
     }
 
     fn payout_at(&self, id: PayoutId, expected: Option<u64>) -> Result<&Flow, Rejection> {
-        let flow = self.flows.get(&FlowId::from(id));
+        let flow = self.flow(FlowId::from(id));
         let flow = flow.filter(|flow| flow.state.payout().is_some());
         let Some(flow) = flow else {
             return Err(self.missing(id.into(), id.to_string()));
@@ -161,13 +163,10 @@ impl Draft<'_> {
         event: &Event,
         admission: &Admission,
     ) -> Result<(), Rejection> {
-        // Out of the records while it is stepped; nobody looks meanwhile.
-        let Some(flow) = self.flows.remove(&id) else {
+        let Some(flow) = self.flows.get(&id).map(Arc::clone) else {
             return Err(self.missing(id, id.to_string()));
         };
-        let stepped = self.step_payout(&flow, event, admission);
-        self.flows.insert(id, flow);
-        if let Some(flow) = stepped? {
+        if let Some(flow) = self.step_payout(&flow, event, admission)? {
             self.put(flow, admission);
         }
         Ok(())

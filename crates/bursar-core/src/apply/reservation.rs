@@ -46,7 +46,7 @@ impl Draft<'_> {
             return replay;
         }
         let id = decision.id;
-        let Some(flow) = self.flows.get(&FlowId::from(id)).cloned() else {
+        let Some(flow) = self.flow(FlowId::from(id)).cloned() else {
             return Err(Rejection::UnknownFlow { id: id.to_string() });
         };
         check_version(&id, decision.expected_version, flow.version)?;

@@ -19,7 +19,7 @@ impl Draft<'_> {
         let limit = usize::try_from(wake.limit).unwrap_or(usize::MAX);
         let mut woken = Woken::default();
         for id in self.due(&wake.lane, admission.now, limit) {
-            let Some(flow) = self.flows.get(&id) else { continue };
+            let Some(flow) = self.flow(id) else { continue };
             let name = flow.name();
             let advanced = match &flow.state {
                 FlowState::Reservation(_) => {
@@ -55,7 +55,7 @@ impl Draft<'_> {
         refused: &mut Vec<(String, Rejection)>,
         admission: &Admission,
     ) {
-        let Some(flow) = self.flows.get(&id).cloned() else { return };
+        let Some(flow) = self.flow(id).cloned() else { return };
         refused.push((flow.name(), rejection));
         self.put(flow.park(admission.now), admission);
     }
@@ -70,7 +70,7 @@ impl Draft<'_> {
     ) -> Reply {
         let mut woken = Woken::default();
         for id in first {
-            let Some(mut flow) = self.flows.get(id).cloned() else { continue };
+            let Some(mut flow) = self.flow(*id).cloned() else { continue };
             let name = flow.name();
             let failures = flow.parked.map_or(0, |parked| parked.failures);
             let is_last = blame == Blame::Fails && failures >= FAILURES_MAX;
@@ -93,8 +93,7 @@ impl Draft<'_> {
     /// The flows of a lane whose time has come, longest overdue first.
     pub(super) fn due(&self, lane: &str, now: Timestamp, limit: usize) -> Vec<FlowId> {
         let mut due: Vec<(Timestamp, FlowId)> = self
-            .flows
-            .values()
+            .flows()
             .filter_map(|flow| Some((flow.due_at().filter(|at| *at <= now)?, flow)))
             .filter(|(_, flow)| flow.waits_in(lane))
             .map(|(at, flow)| (at, flow.id))

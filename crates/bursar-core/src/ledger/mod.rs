@@ -26,6 +26,7 @@ use crate::money::{Currency, Money};
 use crate::numscript::Name;
 use crate::records::{KnownReference, ReadSet};
 use crate::request::Answer;
+use crate::tracked::Tracked;
 
 /// Something that happened, as it is told to the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,11 +118,9 @@ pub struct Ledger {
     earlier: BTreeMap<TransactionId, Transaction>,
     transactions: Vec<Transaction>,
     by_id: BTreeMap<TransactionId, usize>,
-    holds: BTreeMap<HoldKey, Hold>,
+    holds: Tracked<HoldKey, Hold>,
     /// Whether there is anything to save.
     is_touched: bool,
-    /// What each changed hold was when it was read.
-    holds_before: BTreeMap<HoldKey, Option<Hold>>,
 }
 
 /// An account, and what was done to it since it was read.
@@ -161,7 +160,7 @@ impl Ledger {
             accounts: records.accounts.into_iter().map(account).collect(),
             references,
             earlier: records.transactions.into_iter().map(|found| (found.id, found)).collect(),
-            holds: records.holds.into_iter().collect(),
+            holds: Tracked::read(records.holds),
             transactions: Vec::with_capacity(room),
             ..Self::default()
         }
@@ -169,7 +168,7 @@ impl Ledger {
 
     /// What must be saved, with the answers that may be given afterwards.
     pub fn into_commit(self, answers: Vec<Answer>) -> Commit {
-        let Self { time, accounts, mut transactions, mut holds, .. } = self;
+        let Self { time, accounts, mut transactions, holds, .. } = self;
         for transaction in &mut transactions {
             transaction.inserted_at = time.unwrap_or(transaction.inserted_at);
         }
@@ -180,16 +179,13 @@ impl Ledger {
                 Some(AccountWrite { address, after, delta, least_opening })
             })
             .collect();
-        let mut hold_writes = Vec::with_capacity(self.holds_before.len());
-        hold_writes.extend(self.holds_before.into_iter().filter_map(|(key, before)| {
-            let after = holds.remove(&key)?;
-            Some(HoldWrite { key, before, after })
-        }));
+        let holds = holds.into_changed();
+        let holds = holds.map(|(key, before, after)| HoldWrite { key, before, after }).collect();
         Commit {
             time: if self.is_touched { time } else { None },
             transactions,
             accounts,
-            holds: hold_writes,
+            holds,
             flows: Vec::new(),
             keys: Vec::new(),
             events: Vec::new(),

@@ -220,8 +220,7 @@ impl Ledger {
             entry.account = moved.after;
         }
         if let Some((key, hold)) = hold {
-            let before = self.holds.insert(key.clone(), hold);
-            self.holds_before.entry(key).or_insert(before);
+            self.holds.put(key, hold);
         }
         let known = Known { id, request_hash: transaction.request_hash };
         let references = self.references.entry(Name::clone(&transaction.event)).or_default();

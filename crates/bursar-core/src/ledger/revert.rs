@@ -113,7 +113,7 @@ impl Ledger {
     ) -> Result<Option<(HoldKey, Hold)>, Rejection> {
         let Some((effect, code)) = effect else { return Ok(None) };
         let mut key = HoldKey { code, reference: original.reference.clone() };
-        if !self.holds.contains_key(&key)
+        if self.holds.get(&key).is_none()
             && let Some((reopened, _)) = key.reopened()
         {
             key = reopened;

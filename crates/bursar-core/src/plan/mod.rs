@@ -13,6 +13,7 @@ use crate::idempotency::{Key, KeyDigest};
 use crate::ids::{FlowId, TransactionId};
 use crate::journal::WORLD;
 use crate::ledger::{AccountKey, Admission, HoldKey, REVERT, Transaction};
+use crate::money::Currency;
 use crate::numscript::Name;
 use crate::payin;
 use crate::payout::Payout;
@@ -74,7 +75,12 @@ impl ReadPlan {
 
     /// What a payout may book as long as it is not over. Its hold says whether it was settled or released before, and
     /// nothing else books under its name, so there is no reference to be known.
-    fn add_live_payout(&mut self, bookings: &PayoutBookings<'_>, name: &str, funds: &Funds) {
+    fn add_live_payout<'r>(
+        &mut self,
+        bookings: &mut PayoutBookings<'r>,
+        name: &str,
+        funds: &'r Funds,
+    ) {
         let holds = bookings.hold.map(|code| HoldKey { code, reference: name.to_owned() });
         self.holds.extend(holds);
         self.accounts.extend(bookings.accounts(funds));
@@ -122,6 +128,8 @@ const PAYOUT_BOOKINGS: [&str; 3] = ["PAYOUT_SETTLE", "PAYOUT_RELEASE", "PAYOUT_R
 struct PayoutBookings<'r> {
     lines: Vec<&'r GlAccount>,
     hold: Option<GlCode>,
+    /// Those whose accounts were asked for: merchant, bank and currency.
+    parties: BTreeSet<(&'r str, &'r str, Currency)>,
 }
 
 impl<'r> PayoutBookings<'r> {
@@ -130,12 +138,19 @@ impl<'r> PayoutBookings<'r> {
         let mut lines: Vec<&GlAccount> = rules().flat_map(Rule::accounts).collect();
         lines.sort_by_key(|line| line.code);
         lines.dedup_by_key(|line| line.code);
-        Self { lines, hold: rules().find_map(Rule::hold).map(|(_, code)| code) }
+        let hold = rules().find_map(Rule::hold).map(|(_, code)| code);
+        Self { lines, hold, parties: BTreeSet::new() }
     }
 
-    fn accounts(&self, funds: &Funds) -> impl Iterator<Item = AccountKey> {
+    /// None if they were asked for before.
+    fn accounts<'f>(&mut self, funds: &'f Funds) -> impl Iterator<Item = AccountKey>
+    where
+        'f: 'r,
+    {
         let currency = funds.amount.currency();
-        self.lines.iter().filter_map(move |line| {
+        let is_new = self.parties.insert((&funds.merchant, &funds.bank, currency));
+        let lines = if is_new { self.lines.as_slice() } else { &[] };
+        lines.iter().filter_map(move |line| {
             let pattern = line.pattern.as_ref()?;
             let value = |placeholder: &str| match placeholder {
                 "merchantId" => funds.merchant.as_str(),
@@ -152,7 +167,7 @@ impl<'r> PayoutBookings<'r> {
 /// The first round: everything that the requests themselves name.
 pub fn plan(batch: &Batch<'_>) -> ReadPlan {
     let mut plan = ReadPlan::default();
-    let bookings = PayoutBookings::new(&batch.rules().rulebook);
+    let mut bookings = PayoutBookings::new(&batch.rules().rulebook);
     for request in batch.requests() {
         match request {
             Admitted::Post(post, _) => plan.add_bound(&post.bound),
@@ -242,7 +257,7 @@ pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> Read
             plan.add_hold(HoldKey { code, reference: transaction.reference.clone() });
         }
     }
-    let bookings = PayoutBookings::new(&batch.rules().rulebook);
+    let mut bookings = PayoutBookings::new(&batch.rules().rulebook);
     for flow in &first.flows {
         let (rulebook, name) = (&batch.rules().rulebook, flow.name());
         match &flow.state {
@@ -253,7 +268,7 @@ pub fn plan_second(batch: &Batch<'_>, known: &ReadPlan, first: &ReadSet) -> Read
                 plan.add_payout(rulebook, &name, payout);
             }
             FlowState::Payout(payout) => {
-                plan.add_live_payout(&bookings, &name, &payout.terms.funds);
+                plan.add_live_payout(&mut bookings, &name, &payout.terms.funds);
             }
             FlowState::PayIn(payin) => {
                 plan.add_booking(rulebook, payin::BOOKING, &name, &payin.terms.funds);

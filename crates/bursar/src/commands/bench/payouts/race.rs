@@ -28,7 +28,7 @@ pub(super) struct Lanes<B: Baseline> {
     pub(super) raw: B,
     pub(super) naive: B,
     /// Several connections to the same books, where a store has them.
-    pub(super) several: Option<(B, Writers<B::Books>)>,
+    pub(super) several: Option<(B, Writers)>,
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ pub(super) struct Figures {
     pub(super) naive: Lane,
 }
 
-pub(super) fn run<B: Baseline<Books: Send>>(
+pub(super) fn run<B: Baseline>(
     runtime: &Runtime,
     rules: &Rules,
     lanes: &mut Lanes<B>,
@@ -125,7 +125,7 @@ struct Race<'r> {
 
 impl Race<'_> {
     /// Every merchant has money, and nobody has measured it.
-    fn open<B: Baseline<Books: Send>>(&mut self, lanes: &mut Lanes<B>) -> Result<(), Failure> {
+    fn open<B: Baseline>(&mut self, lanes: &mut Lanes<B>) -> Result<(), Failure> {
         let (rules, head) = (self.rules, &mut self.head);
         self.runtime.block_on(async {
             for baseline in [&mut lanes.raw, &mut lanes.naive] {
@@ -142,7 +142,7 @@ impl Race<'_> {
         })
     }
 
-    fn slice<B: Baseline<Books: Send>>(
+    fn slice<B: Baseline>(
         &mut self,
         lanes: &mut Lanes<B>,
         uniform: &mut Asking,
@@ -160,13 +160,13 @@ impl Race<'_> {
         figures.raw.done = figures.raw.done.saturating_add(done);
         self.runtime.block_on(hot.run(&mut figures.hot, &mut lanes.hot, rules, sizes))?;
         if let (Some(lane), Some((books, writers))) = (&mut figures.several, &mut lanes.several) {
-            writers.run(lane, (self.runtime, books), rules, done)?;
+            writers.run(lane, (self.runtime, books), done)?;
         }
         Ok(())
     }
 
     /// What is in flight comes back.
-    fn finish<B: Baseline<Books: Send>>(
+    fn finish<B: Baseline>(
         &mut self,
         lanes: &mut Lanes<B>,
         uniform: &mut Asking,
@@ -178,7 +178,7 @@ impl Race<'_> {
             hot.finish(&mut figures.hot, &mut lanes.hot, rules).await
         })?;
         if let (Some(lane), Some((books, writers))) = (&mut figures.several, &mut lanes.several) {
-            writers.finish(lane, (self.runtime, books), rules)?;
+            writers.finish(lane, (self.runtime, books))?;
         }
         self.raw(lanes, uniform)
     }

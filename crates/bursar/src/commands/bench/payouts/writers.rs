@@ -1,5 +1,6 @@
 //! Several writers on the same books: each with its own connection, engine and thread, as several processes would be.
 
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,25 +17,48 @@ use super::requests::{Merchants, Payouts};
 use crate::commands::bench::measure::{Lane, Work, failed};
 use crate::failure::Failure;
 
-pub(super) struct Writers<S> {
-    writers: Vec<Writer<S>>,
+pub(super) struct Writers {
+    writers: Vec<Writer>,
     /// Payouts that each of them makes in one turn.
     batch: u32,
 }
 
-struct Writer<S> {
-    /// A connection lives in the runtime that it was made in.
-    runtime: Runtime,
-    store: S,
+/// A thread that lasts until nobody has orders for it any more.
+struct Writer {
     payouts: Payouts,
-    driver: Driver,
+    orders: Sender<Order>,
+    results: Receiver<Result<(), Failure>>,
 }
 
-impl<S: Store + Send> Writers<S> {
-    pub(super) fn new(stores: Vec<(Runtime, S)>, rules: &Rules, batch: u32) -> Self {
-        let writer = |((runtime, store), number)| {
-            let driver = Driver::new(rules, batch, Seed::from(number));
-            Writer { runtime, store, payouts: Payouts::new(Merchants::Uniform, number), driver }
+enum Order {
+    /// A turn for each of these.
+    Ask(Vec<Vec<(Key, NewPayout)>>),
+    /// Whatever is in flight comes back.
+    Finish,
+}
+
+impl Writers {
+    /// A connection lives in the runtime that it was made in.
+    pub(super) fn new<S: Store + Send + 'static>(
+        stores: Vec<(Runtime, S)>,
+        rules: &Rules,
+        batch: u32,
+    ) -> Self {
+        let writer = |((runtime, mut store), number): ((Runtime, S), u64)| {
+            let (orders, given) = channel();
+            let (done, results) = channel();
+            let mut driver = Driver::new(rules, batch, Seed::from(number));
+            let rules = rules.clone();
+            thread::spawn(move || {
+                for order in given {
+                    let result =
+                        runtime.block_on(carry_out(order, &mut driver, &mut store, &rules));
+                    if done.send(result).is_err() {
+                        break;
+                    }
+                }
+            });
+            Writer { payouts: Payouts::new(Merchants::Uniform, number), orders, results }
         };
         Self { writers: stores.into_iter().zip(100..).map(writer).collect(), batch }
     }
@@ -44,27 +68,18 @@ impl<S: Store + Send> Writers<S> {
         &mut self,
         lane: &mut Lane,
         books: (&Runtime, &mut B),
-        rules: &Rules,
         count: u32,
     ) -> Result<(), Failure> {
         let writers = u32::try_from(self.writers.len()).unwrap_or(u32::MAX).max(1);
         let share = count.div_ceil(writers);
-        let work = Work { count: share, batch: self.batch };
-        let sizes: Vec<u32> = work.slices().concat();
-        let mut asked: Vec<Vec<Vec<(Key, NewPayout)>>> = Vec::new();
+        let sizes: Vec<u32> = Work { count: share, batch: self.batch }.slices().concat();
+        let mut orders = Vec::new();
         for writer in &mut self.writers {
-            asked.push(sizes.iter().map(|size| writer.payouts.next(*size)).collect());
+            let asked = sizes.iter().map(|size| writer.payouts.next(*size)).collect();
+            orders.push(Order::Ask(asked));
         }
         lane.done = lane.done.saturating_add(share.saturating_mul(writers));
-        self.together(lane, books, asked, |writer, asked| {
-            writer.runtime.block_on(async {
-                for payouts in asked {
-                    let time = &mut Duration::default();
-                    writer.driver.ask(&mut writer.store, rules, payouts, time).await?;
-                }
-                Ok(())
-            })
-        })
+        self.together(lane, books, orders)
     }
 
     /// Whatever is in flight comes back.
@@ -72,43 +87,50 @@ impl<S: Store + Send> Writers<S> {
         &mut self,
         lane: &mut Lane,
         books: (&Runtime, &mut B),
-        rules: &Rules,
     ) -> Result<(), Failure> {
-        let nothing = vec![(); self.writers.len()];
-        self.together(lane, books, nothing, |writer, ()| {
-            let time = &mut Duration::default();
-            writer.runtime.block_on(writer.driver.finish(&mut writer.store, rules, time))
-        })
+        let orders = self.writers.iter().map(|_| Order::Finish).collect();
+        self.together(lane, books, orders)
     }
 
     /// All at once; it is over when the last one is done.
-    fn together<B: Baseline, T: Send>(
+    fn together<B: Baseline>(
         &mut self,
         lane: &mut Lane,
         (runtime, books): (&Runtime, &mut B),
-        given: Vec<T>,
-        work: impl Fn(&mut Writer<S>, T) -> Result<(), Failure> + Sync,
+        orders: Vec<Order>,
     ) -> Result<(), Failure> {
         let written =
             |books: &mut B| runtime.block_on(books.written_bytes()).map_err(|error| failed(&error));
+        let stopped = || Failure::new("a writer of the benchmark stopped in the middle");
         let before = written(books)?;
         let started = Instant::now();
-        let work = &work;
-        thread::scope(|scope| {
-            let threads: Vec<_> = self
-                .writers
-                .iter_mut()
-                .zip(given)
-                .map(|(writer, given)| scope.spawn(move || work(writer, given)))
-                .collect();
-            let stopped = || Failure::new("a writer of the benchmark stopped in the middle");
-            threads
-                .into_iter()
-                .try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(stopped())))
-        })?;
+        for (writer, order) in self.writers.iter().zip(orders) {
+            writer.orders.send(order).map_err(|_| stopped())?;
+        }
+        for writer in &self.writers {
+            writer.results.recv().map_err(|_| stopped())??;
+        }
         lane.time = lane.time.saturating_add(started.elapsed());
         let after = written(books)?;
         lane.add_written(before, after);
         Ok(())
+    }
+}
+
+async fn carry_out(
+    order: Order,
+    driver: &mut Driver,
+    store: &mut impl Store,
+    rules: &Rules,
+) -> Result<(), Failure> {
+    let time = &mut Duration::default();
+    match order {
+        Order::Ask(asked) => {
+            for payouts in asked {
+                driver.ask(store, rules, payouts, time).await?;
+            }
+            Ok(())
+        }
+        Order::Finish => driver.finish(store, rules, time).await,
     }
 }
