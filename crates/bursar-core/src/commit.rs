@@ -1,6 +1,7 @@
 //! What a turn decided: everything that must be saved, in one transaction, and the answers that may be given after.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -9,7 +10,7 @@ use crate::control::ControlWrite;
 use crate::delivery::Parcel;
 use crate::effect::Effect;
 use crate::feed::{AuditEntry, FeedEvent};
-use crate::flow::Flow;
+use crate::flow::{Due, Flow};
 use crate::idempotency::KnownKey;
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
@@ -64,8 +65,8 @@ pub struct HoldWrite {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowWrite {
     /// As it was read; whoever saves must still find its version.
-    pub before: Option<Flow>,
-    pub after: Flow,
+    pub before: Option<Arc<Flow>>,
+    pub after: Arc<Flow>,
 }
 
 /// The rows that a commit appends and that never change again.
@@ -77,6 +78,11 @@ pub struct Appended<'c> {
 }
 
 impl FlowWrite {
+    /// What it waited for when it was read.
+    pub fn due_before(&self) -> Option<Due> {
+        self.before.as_ref().and_then(|flow| flow.due())
+    }
+
     /// What it is known by outside since it was read: channel or provider, and reference.
     pub fn new_references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         let known = self.before.as_ref().map_or(0, |flow| flow.references().count());

@@ -1,5 +1,7 @@
 //! What a turn reads: plain values that a store has looked up for it.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::control::Control;
@@ -19,7 +21,7 @@ pub struct ReadSet {
     pub references: Vec<KnownReference>,
     pub transactions: Vec<Transaction>,
     pub holds: Vec<(HoldKey, Hold)>,
-    pub flows: Vec<Flow>,
+    pub flows: Vec<Arc<Flow>>,
     /// Flows that are there and cannot be read, such as those that a newer version has written.
     pub unreadable: Vec<FlowId>,
     pub keys: Vec<KnownKey>,

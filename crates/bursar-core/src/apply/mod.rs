@@ -124,7 +124,7 @@ impl<'r> Draft<'r> {
         Self {
             rules: batch.rules(),
             ledger: Ledger::new(records, room),
-            flows: Tracked::read(flows.into_iter().map(|flow| (flow.id, Arc::new(flow)))),
+            flows: Tracked::read(flows.into_iter().map(|flow| (flow.id, flow))),
             unreadable,
             known_as: None,
             keys: keys.into_iter().map(|known| (known.key.digest(), known)).collect(),
@@ -158,11 +158,8 @@ impl<'r> Draft<'r> {
             .into_iter()
             .filter_map(|(key, before)| Some(RecordWrite { before, after: records.remove(&key)? }))
             .collect();
-        let flows = flows.into_changed().map(|(_, before, after)| FlowWrite {
-            before: before.map(Arc::unwrap_or_clone),
-            after: Arc::unwrap_or_clone(after),
-        });
-        let flows = flows.collect();
+        let flows = flows.into_changed();
+        let flows = flows.map(|(_, before, after)| FlowWrite { before, after }).collect();
         let mut new_keys = Vec::with_capacity(self.new_keys.len());
         new_keys.extend(self.new_keys.iter().filter_map(|digest| keys.remove(digest)));
         let rest = ledger.into_commit(answers);

@@ -143,10 +143,7 @@ impl<'r> PayoutBookings<'r> {
     }
 
     /// None if they were asked for before.
-    fn accounts<'f>(&mut self, funds: &'f Funds) -> impl Iterator<Item = AccountKey>
-    where
-        'f: 'r,
-    {
+    fn accounts(&mut self, funds: &'r Funds) -> impl Iterator<Item = AccountKey> {
         let currency = funds.amount.currency();
         let is_new = self.parties.insert((&funds.merchant, &funds.bank, currency));
         let lines = if is_new { self.lines.as_slice() } else { &[] };

@@ -89,7 +89,7 @@ pub(crate) fn count(coverage: &mut Coverage, commit: &Commit, causes: &[Cause]) 
             _ => None,
         };
         if after.state.delivery().is_some() {
-            count_delivery(coverage, (before.as_ref(), after), alone);
+            count_delivery(coverage, (before.as_deref(), after), alone);
             continue;
         }
         let name = after.name();

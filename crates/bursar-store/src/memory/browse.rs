@@ -38,7 +38,7 @@ impl Browse for Memory {
         limit: u32,
     ) -> Result<FlowPage, StoreError> {
         let flows = || {
-            let older = self.flows.values().rev();
+            let older = self.all_flows().rev();
             older.filter(|flow| before.is_none_or(|before| flow.id < before)).take(at_most(WINDOW))
         };
         let found = flows().filter(|flow| filter.admits(flow)).take(at_most(limit));
@@ -58,7 +58,7 @@ impl Browse for Memory {
             let places = lane.map(|(due, id)| (due.at, *id));
             places.filter(|place| before.is_none_or(|before| *place < before)).take(at_most(WINDOW))
         };
-        let flows = places().filter_map(|(_, id)| self.flows.get(&id));
+        let flows = places().filter_map(|(_, id)| self.flows.get(&id)).map(|flow| &**flow);
         let found = flows.filter(|flow| filter.admits(flow)).take(at_most(limit));
         let end = places().nth(at_most(WINDOW).saturating_sub(1));
         Ok(LanePage::new(found.cloned().collect(), limit, end))
@@ -66,7 +66,7 @@ impl Browse for Memory {
 
     async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {
         let (first, last) = event.deliveries();
-        let beside = self.flows.range(first..=last).map(|(_, flow)| flow);
+        let beside = self.flows.range(first..=last).map(|(_, flow)| &**flow);
         Ok(beside.filter(|flow| is_of(flow, event)).cloned().collect())
     }
 
@@ -119,7 +119,7 @@ impl Browse for Memory {
     }
 
     async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
-        let live = self.flows.values().filter(|flow| flow.due().is_some());
+        let live = self.all_flows().filter(|flow| flow.due().is_some());
         let channels: BTreeSet<String> =
             live.filter_map(|flow| Some(flow.state.payout()?.terms.channel.clone())).collect();
         Ok(channels.into_iter().collect())
@@ -128,7 +128,7 @@ impl Browse for Memory {
     async fn live(&mut self) -> Result<Vec<Live>, StoreError> {
         let mut live: BTreeMap<(&str, &str), Live> = BTreeMap::new();
         let waits = |flow: &&Flow| flow.due().is_some();
-        for flow in self.flows.values().filter(waits) {
+        for flow in self.all_flows().filter(waits) {
             let (kind, status) = (flow.state.kind(), flow.state.status());
             let entry = live.entry((kind, status)).or_insert_with(|| Live {
                 kind: kind.to_owned(),
@@ -144,7 +144,7 @@ impl Browse for Memory {
 
     async fn overdue_errands(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
         let mut overdue: BTreeMap<String, Overdue> = BTreeMap::new();
-        let due = self.flows.values().filter_map(Flow::due);
+        let due = self.all_flows().filter_map(Flow::due);
         for Due { lane, at } in due.filter(|due| due.at <= now && LANES.contains(&&*due.lane)) {
             let entry =
                 overdue.entry(lane.clone()).or_insert(Overdue { lane, count: 0, since: at });

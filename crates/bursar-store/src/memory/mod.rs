@@ -3,6 +3,7 @@
 mod browse;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bursar_core::commit::{Commit, FlowWrite, HoldWrite, SavedCommit, chain};
 use bursar_core::control::Control;
@@ -16,6 +17,8 @@ use bursar_core::plan::{FairClaim, ReadPlan};
 use bursar_core::records::{KnownReference, ReadSet};
 use bursar_core::registry::{Record, RecordKey};
 use bursar_core::verify::{End, Filed};
+use jiff::Timestamp;
+use uuid::Uuid;
 
 use crate::{Query, Store, StoreError, Turn};
 
@@ -26,7 +29,7 @@ pub struct Memory {
     /// Where each transaction is: its commit and its place in it.
     places: BTreeMap<TransactionId, (usize, usize)>,
     holds: BTreeMap<HoldKey, Hold>,
-    pub(crate) flows: BTreeMap<FlowId, Flow>,
+    flows: BTreeMap<FlowId, Arc<Flow>>,
     pub(crate) due: BTreeSet<(Due, FlowId)>,
     keys: BTreeMap<KeyDigest, KnownKey>,
     /// Flows by channel and reference of their attempts.
@@ -131,12 +134,19 @@ impl Memory {
         self.commits.get(*commit)?.transactions.get(*place)
     }
 
+    fn all_flows(&self) -> impl DoubleEndedIterator<Item = &Flow> {
+        self.flows.values().map(|flow| &**flow)
+    }
+
     /// The flows that are named, and those that are due.
-    fn planned_flows(&self, plan: &ReadPlan) -> Vec<Flow> {
+    fn planned_flows(&self, plan: &ReadPlan) -> Vec<Arc<Flow>> {
         let claimed = plan.due.iter().flat_map(|claim| {
             let limit = usize::try_from(claim.limit).unwrap_or(usize::MAX);
-            let due = self.due.iter().filter(|(due, _)| due.lane == claim.lane);
-            due.take_while(|(due, _)| due.at <= claim.now).take(limit).map(|(_, id)| *id)
+            let first = Due { lane: claim.lane.clone(), at: Timestamp::MIN };
+            let due = self.due.range((first, FlowId::from_uuid(Uuid::nil()))..);
+            due.take_while(|(due, _)| due.lane == claim.lane && due.at <= claim.now)
+                .take(limit)
+                .map(|(_, id)| *id)
         });
         let claimed = claimed.chain(plan.fair.iter().flat_map(|claim| self.fairly(claim)));
         let named = plan.attempts.iter().filter_map(|key| self.attempts.get(key).copied());
@@ -167,13 +177,12 @@ impl Memory {
         }
         for write in flows {
             let id = write.after.id;
-            let before = write.before.as_ref().and_then(Flow::due);
-            before.map(|due| self.due.remove(&(due, id)));
+            write.due_before().map(|due| self.due.remove(&(due, id)));
             self.due.extend(write.after.due().map(|due| (due, id)));
             for (speaker, reference) in write.new_references() {
                 self.attempts.insert((speaker.into_owned(), reference.to_owned()), id);
             }
-            self.flows.insert(id, write.after.clone());
+            self.flows.insert(id, Arc::clone(&write.after));
         }
         for known in keys {
             self.keys.insert(known.key.digest(), known.clone());
@@ -207,7 +216,7 @@ impl Memory {
         let is_held =
             commit.holds.iter().all(|write| self.holds.get(&write.key) == write.before.as_ref());
         let is_current = commit.flows.iter().all(|write| {
-            let version = |flow: &Flow| flow.version;
+            let version = |flow: &Arc<Flow>| flow.version;
             self.flows.get(&write.after.id).map(version) == write.before.as_ref().map(version)
         });
         let is_new_key = |known: &KnownKey| !self.keys.contains_key(&known.key.digest());
@@ -253,12 +262,12 @@ impl Query for Memory {
     }
 
     async fn flow(&mut self, id: FlowId) -> Result<Option<Flow>, StoreError> {
-        Ok(self.flows.get(&id).cloned())
+        Ok(self.flows.get(&id).map(|flow| Flow::clone(flow)))
     }
 
     async fn flows(&mut self, after: Option<FlowId>, limit: u32) -> Result<Vec<Flow>, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let behind = self.flows.values().filter(|flow| after.is_none_or(|after| flow.id > after));
+        let behind = self.all_flows().filter(|flow| after.is_none_or(|after| flow.id > after));
         Ok(behind.take(limit).cloned().collect())
     }
 

@@ -12,7 +12,7 @@ use bursar_core::flow::{Due, Flow, Kept};
 use bursar_core::idempotency::{FlowReply, Key, KnownKey};
 use bursar_core::ids::FlowId;
 use bursar_core::plan::{DueClaim, ReadPlan};
-use futures_util::future::join;
+use futures_util::future::{join, join_all};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
 use uuid::Uuid;
@@ -39,7 +39,7 @@ const GONE: &str = "DELETE FROM due d
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
     plan: &ReadPlan,
-) -> Result<(Vec<Flow>, Vec<FlowId>), StoreError> {
+) -> Result<(Vec<Arc<Flow>>, Vec<FlowId>), StoreError> {
     let mut rows = Vec::new();
     let mut named = plan.flows.clone();
     if !plan.attempts.is_empty() {
@@ -59,8 +59,8 @@ pub(super) async fn load(
         let sql = format!("{FLOWS} WHERE f.id = ANY($1) ORDER BY f.id FOR UPDATE");
         rows.extend(session.query(&sql, &[&ids]).await?);
     }
-    for claim in &plan.due {
-        rows.extend(claimed(session, claim).await?);
+    for found in join_all(plan.due.iter().map(|claim| claimed(session, claim))).await {
+        rows.extend(found?);
     }
     for claim in &plan.fair {
         rows.extend(lanes::fairly(session, claim).await?);
@@ -69,7 +69,7 @@ pub(super) async fn load(
     for row in &rows {
         match flow(row) {
             Ok(flow) => {
-                flows.insert(flow.id, flow);
+                flows.insert(flow.id, Arc::new(flow));
             }
             // One row must not stop all others.
             Err(StoreError::Corrupt(_)) => unreadable.push(FlowId::from_uuid(get(row, 0)?)),
@@ -187,10 +187,10 @@ pub(super) async fn change(
     let known: Vec<&FlowWrite> =
         commit.flows.iter().filter(|change| change.before.is_some()).collect();
     let mut gone = DueRows::default();
-    for FlowWrite { before, after } in &commit.flows {
-        let before = before.as_ref().and_then(Flow::due);
-        if before != after.due() {
-            gone.extend(before, after.id);
+    for change in &commit.flows {
+        let before = change.due_before();
+        if before != change.after.due() {
+            gone.extend(before, change.after.id);
         }
     }
     session.prepare_all(&[UPDATE, GONE]).await?;
@@ -215,15 +215,15 @@ pub(super) async fn save(
         insert_flows(session, &new).await?;
         save_attempts(session, &commit.flows).await?;
     } else {
-        let flows = new.iter().map(|change| &change.after);
+        let flows = new.iter().map(|change| &*change.after);
         copy::flows(session, flows.map(|flow| (flow, flow.encode()))).await?;
         copy::attempts(session, &commit.flows).await?;
     }
     let mut come = DueRows::default();
-    for FlowWrite { before, after } in &commit.flows {
-        let due = after.due();
-        if before.as_ref().and_then(Flow::due) != due {
-            come.extend(due, after.id);
+    for change in &commit.flows {
+        let due = change.after.due();
+        if change.due_before() != due {
+            come.extend(due, change.after.id);
         }
     }
     if come.flows.len() >= MANY {
@@ -335,7 +335,7 @@ struct Columns {
 
 impl Columns {
     fn new(changes: &[&FlowWrite]) -> Result<Self, StoreError> {
-        let flows = || changes.iter().map(|change| &change.after);
+        let flows = || changes.iter().map(|change| &*change.after);
         let number = |number: u64| i64::try_from(number).map_err(damaged);
         Ok(Self {
             ids: flows().map(|flow| flow.id.uuid()).collect(),

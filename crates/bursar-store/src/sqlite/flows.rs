@@ -41,7 +41,7 @@ pub(super) fn load(
     for id in ids {
         let uuid = id.uuid();
         match first(&mut statement, [uuid.as_bytes().as_slice()], flow) {
-            Ok(found) => records.flows.extend(found),
+            Ok(found) => records.flows.extend(found.map(Arc::new)),
             // One row must not stop all others.
             Err(StoreError::Corrupt(_)) => records.unreadable.push(id),
             Err(error) => return Err(error),
@@ -198,7 +198,7 @@ pub(super) fn save(
 ) -> Result<(), StoreError> {
     let changes = || commit.flows.iter().zip(states);
     let new = changes().filter(|(change, _)| change.before.is_none());
-    insert(connection, new.map(|(change, state)| (&change.after, state)))?;
+    insert(connection, new.map(|(change, state)| (&*change.after, state)))?;
     update(connection, changes())?;
     insert_attempts(connection, &commit.flows)?;
     save_due(connection, &commit.flows)?;
@@ -278,9 +278,9 @@ fn save_due(connection: &Connection, changes: &[FlowWrite]) -> Result<(), StoreE
     let mut delete = prepare(connection, sql)?;
     let sql = "INSERT INTO due (lane, due_at, flow) VALUES (?1, ?2, ?3)";
     let mut insert = prepare(connection, sql)?;
-    for FlowWrite { before, after } in changes {
-        let (before, uuid) = (before.as_ref().and_then(Flow::due), after.id.uuid());
-        let after = after.due();
+    for change in changes {
+        let (before, after) = (change.due_before(), change.after.due());
+        let uuid = change.after.id.uuid();
         if before == after {
             continue;
         }

@@ -53,7 +53,7 @@ impl Audit {
         for write in &commit.flows {
             let id = write.after.id;
             let known = self.flows.get(&id);
-            let is_latest = known == write.before.as_ref();
+            let is_latest = known == write.before.as_deref();
             self.keep(&write.after);
             let about = self.name(id);
             self.check(Invariant::DecidedOnLatest, &about, is_latest, || {

@@ -186,7 +186,7 @@ async fn copy_flows(session: &Session<'_, Client<'_>>, rows: &Rows<'_>) -> Resul
         copy::holds(session, &holds.iter().collect::<Vec<_>>()).await?;
     }
     if !flows.is_empty() {
-        copy::flows(session, flows.iter().map(|change| &change.after).zip(states)).await?;
+        copy::flows(session, flows.iter().map(|change| &*change.after).zip(states)).await?;
         copy::attempts(session, flows).await?;
     }
     if !keys.is_empty() {

@@ -67,7 +67,7 @@ impl Baseline for SqliteBaseline {
             rows::insert(connection, id, &commit.transactions)?;
             let new_lines = put_accounts(connection, lines, accounts)?;
             save::holds(connection, holds)?;
-            flows::insert(connection, flows.iter().map(|change| &change.after).zip(states))?;
+            flows::insert(connection, flows.iter().map(|change| &*change.after).zip(states))?;
             flows::insert_attempts(connection, flows)?;
             flows::insert_keys(connection, keys)?;
             feed::save(connection, id, &commit.events, &commit.audit)?;

@@ -2,7 +2,6 @@
 
 use bursar_core::commit::{FlowWrite, HoldWrite};
 use bursar_core::feed::FeedEvent;
-use bursar_core::flow::Flow;
 use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::{HoldState, Transaction};
@@ -76,7 +75,7 @@ fn flow(connection: &Connection, change: &FlowWrite) -> rusqlite::Result<()> {
         let sql = "INSERT INTO attempts (channel, reference, flow) VALUES (?1, ?2, ?3)";
         execute(connection, sql, params![speaker, reference, id])?;
     }
-    if let Some(due) = before.as_ref().and_then(Flow::due) {
+    if let Some(due) = change.due_before() {
         let sql = "DELETE FROM due WHERE lane = ?1 AND due_at = ?2 AND flow = ?3";
         execute(connection, sql, params![due.lane, due.at.as_microsecond(), id])?;
     }

@@ -49,15 +49,9 @@ impl Writers {
             let (done, results) = channel();
             let mut driver = Driver::new(rules, batch, Seed::from(number));
             let rules = rules.clone();
-            thread::spawn(move || {
-                for order in given {
-                    let result =
-                        runtime.block_on(carry_out(order, &mut driver, &mut store, &rules));
-                    if done.send(result).is_err() {
-                        break;
-                    }
-                }
-            });
+            let mut work =
+                move |order| runtime.block_on(carry_out(order, &mut driver, &mut store, &rules));
+            thread::spawn(move || given.iter().try_for_each(|order| done.send(work(order))));
             Writer { payouts: Payouts::new(Merchants::Uniform, number), orders, results }
         };
         Self { writers: stores.into_iter().zip(100..).map(writer).collect(), batch }
