@@ -140,11 +140,12 @@ pub(crate) async fn connect(config: &Config) -> Result<Client, StoreError> {
     })?;
     // The task ends with the connection; its error reaches whoever uses the client next.
     tokio::spawn(async move { drop(connection.await) });
-    // Plans made on empty tables stay bad; these statements always want the index. A process that stands still in the
-    // middle of a turn holds locks that all others wait for: the turn is ended for it, and has not happened.
+    // Statements are planned once, whatever was in the tables then: that is right only if every row is found by its index. A
+    // process that stands still in the middle of a turn holds locks that all others wait for: the turn is ended for it, and
+    // has not happened.
     let settings =
-        "SET enable_seqscan = off; SET plan_cache_mode = force_custom_plan; SET jit = off;
-         SET idle_in_transaction_session_timeout = '5s'";
+        "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
+         SET plan_cache_mode = force_generic_plan; SET idle_in_transaction_session_timeout = '5s'";
     client.batch_execute(settings).await.map_err(|error| classify(&error))?;
     Ok(client)
 }
