@@ -10,6 +10,7 @@ mod chart_lines;
 mod error;
 mod memory;
 mod postgres;
+mod postings;
 mod sqlite;
 mod turn;
 mod walk;

@@ -23,6 +23,10 @@ impl Baseline for MemoryBaseline {
         Ok(())
     }
 
+    async fn leave_recipe(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
         self.open_accounts(rows.accounts).await?;
         self.books.put(rows.holds, rows.flows, rows.keys);

@@ -3,8 +3,8 @@
 //! *Raw* is the limit that a store is measured against: rows that were decided elsewhere, into the same tables, by the
 //! fastest bulk path. *Naive* is what one writes first: a transaction per event, a statement per row, a
 //! balance update per posting. Neither checks anything, so they make books of their own and refuse books that are there.
-//! Both follow a fixed recipe, so that figures of different versions can be compared: postings are indexed by account in
-//! place, whatever the engine does to find them.
+//! Both follow a fixed recipe, so that figures of different versions can be compared: a row for each posting, indexed by
+//! account in place, whatever the engine does to keep and to find them.
 
 mod memory;
 mod postgres;
@@ -46,8 +46,11 @@ pub trait Baseline {
     /// The books as the engine uses them, and as they are read when the run is over.
     fn books(&mut self) -> &mut Self::Books;
 
-    /// Indexes that raw and naive have, if the engine has something else instead.
+    /// Tables and indexes that raw and naive have, if the engine has something else instead.
     fn follow_recipe(&mut self) -> impl Future<Output = Result<(), StoreError>>;
+
+    /// Back to the tables of the engine, with all rows, so that they can be read. Nothing, if it does not follow the recipe.
+    fn leave_recipe(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Raw: the transactions, postings and events of a commit, the accounts as it leaves them, holds, flows and keys that
     /// are new, the commit and the head, in one transaction.

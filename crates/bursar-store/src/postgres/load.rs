@@ -1,11 +1,7 @@
 //! The records that a plan asks for, in a constant number of statements.
 
-use std::collections::BTreeMap;
-
 use bursar_core::ids::TransactionId;
-use bursar_core::journal::Posting;
 use bursar_core::ledger::{HoldKey, Transaction};
-use bursar_core::money::Money;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::{KnownReference, ReadSet};
 use futures_util::future::join4;
@@ -15,8 +11,8 @@ use uuid::Uuid;
 use super::row::{self, get, hash};
 use super::session::Session;
 use super::{control, flows, registry};
-use crate::StoreError;
 use crate::chart_lines::{ChartLines, damaged, parse, time};
+use crate::{StoreError, postings};
 
 const HEAD: &str = "SELECT time FROM head";
 const ACCOUNTS: &str = "SELECT address, balance, currency, line FROM accounts
@@ -122,40 +118,16 @@ async fn transactions(
         return Ok(Vec::new());
     }
     let ids: Vec<Uuid> = plan.transactions.iter().map(|id| id.uuid()).collect();
-    let sql = format!("{HEADERS} WHERE t.id = ANY($1)");
-    let headers = session.query(&sql, &[&ids]).await?;
-    with_postings(session, &headers).await
+    let sql = format!("{TRANSACTIONS} WHERE t.id = ANY($1)");
+    session.query(&sql, &[&ids]).await?.iter().map(transaction).collect()
 }
 
-/// The columns that `header` reads.
-pub(super) const HEADERS: &str =
-    "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time, t.commit_id, c.seq, t.n
+/// The columns that `transaction` reads.
+pub(super) const TRANSACTIONS: &str =
+    "SELECT t.id, t.event, t.reference, t.request_hash, t.rulebook_hash, t.effective_at, t.reverts, c.time, t.commit_id, c.seq, t.n, t.postings
      FROM transactions t JOIN commits c ON c.id = t.commit_id";
 
-/// Transactions in the order of their headers, with all their postings.
-pub(super) async fn with_postings(
-    session: &Session<'_, impl GenericClient>,
-    headers: &[Row],
-) -> Result<Vec<Transaction>, StoreError> {
-    let mut transactions = headers.iter().map(header).collect::<Result<Vec<_>, _>>()?;
-    let ids: Vec<Uuid> = transactions.iter().map(|transaction| transaction.id.uuid()).collect();
-    let sql = "SELECT tx, source, destination, currency, amount FROM postings WHERE tx = ANY($1) ORDER BY tx, n";
-    let mut postings: BTreeMap<Uuid, Vec<Posting>> = BTreeMap::new();
-    for row in &session.query(sql, &[&ids]).await? {
-        let currency = parse(&get::<String>(row, 3)?, "a currency")?;
-        postings.entry(get(row, 0)?).or_default().push(Posting {
-            source: get::<String>(row, 1)?.into(),
-            destination: get::<String>(row, 2)?.into(),
-            money: Money::from_minor(get(row, 4)?, currency),
-        });
-    }
-    for transaction in &mut transactions {
-        transaction.postings = postings.remove(&transaction.id.uuid()).unwrap_or_default();
-    }
-    Ok(transactions)
-}
-
-fn header(row: &Row) -> Result<Transaction, StoreError> {
+pub(super) fn transaction(row: &Row) -> Result<Transaction, StoreError> {
     let reverts: Option<Uuid> = get(row, 6)?;
     Ok(Transaction {
         id: TransactionId::from_uuid(get(row, 0)?),
@@ -166,7 +138,7 @@ fn header(row: &Row) -> Result<Transaction, StoreError> {
         effective_at: time(get(row, 5)?)?,
         inserted_at: time(get(row, 7)?)?,
         reverts: reverts.map(TransactionId::from_uuid),
-        postings: Vec::new(),
+        postings: postings::decode(get(row, 11)?)?,
     })
 }
 

@@ -13,7 +13,7 @@ use bursar_core::verify::{End, Filed};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::load::{HEADERS, hold_key, with_postings};
+use super::load::{TRANSACTIONS, hold_key, transaction};
 use super::row::{self, get, hash};
 use super::{Postgres, classify, control, feed, flows};
 use crate::chart_lines::{damaged, time};
@@ -73,13 +73,10 @@ impl Query for Postgres {
         let sql = "SELECT seq, time, hash, id FROM commits WHERE seq > $1 ORDER BY seq LIMIT $2";
         let rows = self.session().query(sql, &[&after, &limit]).await?;
         let ids = rows.iter().map(|row| get(row, 3)).collect::<Result<Vec<Uuid>, _>>()?;
-        let sql = format!("{HEADERS} WHERE t.commit_id = ANY($1) ORDER BY c.seq, t.n");
-        let headers = self.session().query(&sql, &[&ids]).await?;
+        let sql = format!("{TRANSACTIONS} WHERE t.commit_id = ANY($1) ORDER BY c.seq, t.n");
         let mut by_commit: BTreeMap<Uuid, Vec<Transaction>> = BTreeMap::new();
-        for (header, transaction) in
-            headers.iter().zip(with_postings(&self.session(), &headers).await?)
-        {
-            by_commit.entry(get(header, 8)?).or_default().push(transaction);
+        for row in &self.session().query(&sql, &[&ids]).await? {
+            by_commit.entry(get(row, 8)?).or_default().push(transaction(row)?);
         }
         let mut events = feed::events(&self.session(), &ids).await?;
         let mut audit = feed::audit(&self.session(), &ids).await?;
@@ -106,32 +103,31 @@ impl Query for Postgres {
     ) -> Result<Vec<(Cursor, Transaction)>, StoreError> {
         self.reconnect().await?;
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        // The places first, and only then the transactions that stand there.
         let sql = format!(
-            "{HEADERS}
-             WHERE t.id IN (
-                     SELECT tx FROM postings WHERE source = ANY($1) AND source <> 'world'
-                     UNION
-                     SELECT tx FROM postings WHERE destination = ANY($1) AND destination <> 'world')
-               AND (c.seq > $2 OR (c.seq = $2 AND t.n >= $3))
-             ORDER BY c.seq, t.n LIMIT $4"
+            "{TRANSACTIONS}
+             JOIN (SELECT DISTINCT c.seq, p.place, e.commit_id
+                   FROM entries e JOIN commits c ON c.id = e.commit_id CROSS JOIN LATERAL unnest(e.places) AS p (place)
+                   WHERE e.account = ANY($1) AND (c.seq > $2 OR (c.seq = $2 AND p.place >= $3::bigint))
+                   ORDER BY c.seq, p.place LIMIT $4) p
+               ON t.commit_id = p.commit_id AND t.n = p.place
+             ORDER BY c.seq, t.n"
         );
         let addresses: Vec<&str> = addresses.iter().map(|address| &**address).collect();
         let values: [&(dyn ToSql + Sync); 4] =
             [&addresses, &number(after.commit), &number(after.rows), &i64::from(limit)];
-        let headers = self.session().query(&sql, &values).await?;
-        let transactions = with_postings(&self.session(), &headers).await?;
-        let place = |row| {
+        let found = |row| {
             let commit = u64::try_from(get::<i64>(row, 9)?).map_err(damaged)?;
             let n = u64::try_from(get::<i64>(row, 10)?).map_err(damaged)?;
-            Ok(Cursor { commit, rows: n.saturating_add(1) })
+            Ok((Cursor { commit, rows: n.saturating_add(1) }, transaction(row)?))
         };
-        let places = headers.iter().map(place).collect::<Result<Vec<_>, StoreError>>()?;
-        Ok(places.into_iter().zip(transactions).collect())
+        self.session().query(&sql, &values).await?.iter().map(found).collect()
     }
 
     async fn end(&mut self) -> Result<End, StoreError> {
         self.reconnect().await?;
-        let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
+        let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions),
+                          (SELECT coalesce(sum(json_array_length(postings::json)), 0)::bigint FROM transactions),
                           (SELECT count(*) FROM events), (SELECT count(*) FROM audit) FROM head";
         let rows = self.session().query(sql, &[]).await?;
         let row = rows.first().ok_or_else(|| damaged("the head is missing"))?;
@@ -147,9 +143,25 @@ impl Query for Postgres {
         })
     }
 
-    /// Indexes find postings by account at once.
+    /// Every commit files its own.
     async fn filed(&mut self) -> Result<Filed, StoreError> {
-        Ok(Filed::default())
+        self.reconnect().await?;
+        let mut filed = Filed::until(self.end().await?.seq);
+        let sql = "SELECT e.account, e.commit_id, coalesce(c.seq, 0), e.places
+                   FROM entries e LEFT JOIN commits c ON c.id = e.commit_id
+                   WHERE (e.account, e.commit_id) > ($1, $2) ORDER BY e.account, e.commit_id LIMIT 1000";
+        let mut last = (String::new(), Uuid::nil());
+        loop {
+            let rows = self.session().query(sql, &[&last.0, &last.1]).await?;
+            for row in &rows {
+                let commit = u64::try_from(get::<i64>(row, 2)?).map_err(damaged)?;
+                for place in get::<Vec<i32>>(row, 3)? {
+                    filed.add(get(row, 0)?, commit, u64::try_from(place).map_err(damaged)?);
+                }
+            }
+            let Some(row) = rows.last() else { return Ok(filed) };
+            last = (get(row, 0)?, get(row, 1)?);
+        }
     }
 
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {

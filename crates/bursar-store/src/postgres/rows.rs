@@ -1,33 +1,34 @@
-//! Transactions and postings into their tables: few by statements that are sent together with others, many by binary copy,
-//! which the server takes faster but asks for twice as many answers.
+//! Transactions with their postings into their tables, and entries under the accounts that they move: few by statements that
+//! are sent together with others, many by binary copy, which the server takes faster but asks for twice as many answers.
 
 use bursar_core::ids::{CommitId, TransactionId};
-use bursar_core::journal::Posting;
 use bursar_core::ledger::Transaction;
-use bursar_core::money::Currency;
 use futures_util::future::join;
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
-use super::accounts::codes;
 use super::copy::{Copy, MANY};
 use super::session::Session;
 use crate::StoreError;
+use crate::postings::{encode, entries};
 
 const INSERT_TRANSACTIONS: &str = "INSERT INTO transactions
-        (commit_id, id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts)
+        (commit_id, id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts, postings)
     SELECT $1, k.* FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::bytea[], $7::bytea[],
-                               $8::bigint[], $9::uuid[]) AS k";
-const INSERT_POSTINGS: &str = "INSERT INTO postings (tx, n, source, destination, currency, amount)
-    SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[])";
+                               $8::bigint[], $9::uuid[], $10::text[]) AS k";
+const INSERT_ENTRIES: &str = "INSERT INTO entries (commit_id, account, places)
+    SELECT $1, account, array_agg(place ORDER BY place) FROM unnest($2::text[], $3::integer[]) AS k (account, place)
+    GROUP BY account";
 const COPY_TRANSACTIONS: &str = "COPY transactions
+        (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts, postings)
+    FROM STDIN BINARY";
+const COPY_HEADERS: &str = "COPY transactions
         (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts)
     FROM STDIN BINARY";
-const COPY_POSTINGS: &str =
-    "COPY postings (tx, n, source, destination, currency, amount) FROM STDIN BINARY";
+const COPY_ENTRIES: &str = "COPY entries (account, commit_id, places) FROM STDIN BINARY";
 
 /// To be prepared before `insert`.
-pub(crate) const STATEMENTS: [&str; 2] = [INSERT_TRANSACTIONS, INSERT_POSTINGS];
+pub(crate) const STATEMENTS: [&str; 2] = [INSERT_TRANSACTIONS, INSERT_ENTRIES];
 
 /// What to insert and what to copy.
 pub(crate) fn split(rows: &[Transaction]) -> (&[Transaction], &[Transaction]) {
@@ -48,10 +49,10 @@ pub(crate) async fn insert(
     id: CommitId,
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
-    let (transactions, postings) =
-        join(insert_transactions(session, id, rows), insert_postings(session, rows)).await;
+    let (transactions, entries) =
+        join(insert_transactions(session, id, rows), insert_entries(session, id, rows)).await;
     transactions?;
-    postings
+    entries
 }
 
 async fn insert_transactions(
@@ -68,7 +69,8 @@ async fn insert_transactions(
     let times: Vec<i64> = rows.iter().map(|row| row.effective_at.as_microsecond()).collect();
     let reverts: Vec<Option<Uuid>> =
         rows.iter().map(|row| row.reverts.map(TransactionId::uuid)).collect();
-    let values: [&(dyn ToSql + Sync); 9] = [
+    let postings = rows.iter().map(|row| encode(&row.postings)).collect::<Result<Vec<_>, _>>()?;
+    let values: [&(dyn ToSql + Sync); 10] = [
         &id.uuid(),
         &ids,
         &numbers,
@@ -78,31 +80,22 @@ async fn insert_transactions(
         &rulebook_hashes,
         &times,
         &reverts,
+        &postings,
     ];
     session.write(INSERT_TRANSACTIONS, &values, rows.len()).await
 }
 
-async fn insert_postings(
+async fn insert_entries(
     session: &Session<'_, tokio_postgres::Transaction<'_>>,
+    id: CommitId,
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
-    let rows: Vec<(Uuid, i64, &Posting)> = rows
+    let entries = entries(rows);
+    let (accounts, places): (Vec<&str>, Vec<i32>) = entries
         .iter()
-        .flat_map(|row| {
-            let postings = row.postings.iter().zip(0..);
-            postings.map(|(posting, n)| (row.id.uuid(), n, posting))
-        })
-        .collect();
-    let ids: Vec<Uuid> = rows.iter().map(|(id, ..)| *id).collect();
-    let numbers: Vec<i64> = rows.iter().map(|(_, n, _)| *n).collect();
-    let sources: Vec<&str> = rows.iter().map(|(.., posting)| &*posting.source).collect();
-    let destinations: Vec<&str> = rows.iter().map(|(.., posting)| &*posting.destination).collect();
-    let currencies: Vec<Currency> =
-        rows.iter().map(|(.., posting)| posting.money.currency()).collect();
-    let amounts: Vec<i64> = rows.iter().map(|(.., posting)| posting.money.minor()).collect();
-    let values: [&(dyn ToSql + Sync); 6] =
-        [&ids, &numbers, &sources, &destinations, &codes(&currencies), &amounts];
-    session.write(INSERT_POSTINGS, &values, rows.len()).await
+        .flat_map(|(account, places)| places.iter().map(move |place| (*account, *place)))
+        .unzip();
+    session.write(INSERT_ENTRIES, &[&id.uuid(), &accounts, &places], entries.len()).await
 }
 
 /// Writes every row, or fails.
@@ -115,7 +108,7 @@ pub(crate) async fn copy(
         return Ok(());
     }
     copy_transactions(session, id, rows).await?;
-    copy_postings(session, rows).await
+    copy_entries(session, id, rows).await
 }
 
 async fn copy_transactions(
@@ -123,8 +116,30 @@ async fn copy_transactions(
     id: CommitId,
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
+    let mut copy = Copy::begin(session, COPY_TRANSACTIONS, &types([Type::TEXT])).await?;
+    for (n, row) in in_order(rows) {
+        let postings = encode(&row.postings)?;
+        copy_transaction(&mut copy, id, (n, row), &[&postings]).await?;
+    }
+    copy.finish().await
+}
+
+/// Transactions into a table that has no postings.
+pub(crate) async fn copy_headers(
+    session: &Session<'_, tokio_postgres::Transaction<'_>>,
+    id: CommitId,
+    rows: &[Transaction],
+) -> Result<(), StoreError> {
+    let mut copy = Copy::begin(session, COPY_HEADERS, &types(None)).await?;
+    for numbered in in_order(rows) {
+        copy_transaction(&mut copy, id, numbered, &[]).await?;
+    }
+    copy.finish().await
+}
+
+fn types(more: impl IntoIterator<Item = Type>) -> Vec<Type> {
     let (uuid, text, bytes, number) = (Type::UUID, Type::TEXT, Type::BYTEA, Type::INT8);
-    let types = [
+    let header = [
         uuid.clone(),
         uuid.clone(),
         number.clone(),
@@ -135,40 +150,39 @@ async fn copy_transactions(
         number,
         uuid,
     ];
-    let mut copy = Copy::begin(session, COPY_TRANSACTIONS, &types).await?;
-    let commit_id = id.uuid();
-    for (n, row) in in_order(rows) {
-        let values: [&(dyn ToSql + Sync); 9] = [
-            &row.id.uuid(),
-            &commit_id,
-            &n,
-            &&*row.event,
-            &row.reference,
-            &row.request_hash.as_slice(),
-            &row.rulebook_hash.as_slice(),
-            &row.effective_at.as_microsecond(),
-            &row.reverts.map(TransactionId::uuid),
-        ];
-        copy.row(&values).await?;
-    }
-    copy.finish().await
+    header.into_iter().chain(more).collect()
 }
 
-async fn copy_postings(
+async fn copy_transaction(
+    copy: &mut Copy,
+    id: CommitId,
+    (n, row): (i64, &Transaction),
+    more: &[&(dyn ToSql + Sync)],
+) -> Result<(), StoreError> {
+    let header: [&(dyn ToSql + Sync); 9] = [
+        &row.id.uuid(),
+        &id.uuid(),
+        &n,
+        &&*row.event,
+        &row.reference,
+        &row.request_hash.as_slice(),
+        &row.rulebook_hash.as_slice(),
+        &row.effective_at.as_microsecond(),
+        &row.reverts.map(TransactionId::uuid),
+    ];
+    copy.row(&[header.as_slice(), more].concat()).await
+}
+
+async fn copy_entries(
     session: &Session<'_, tokio_postgres::Transaction<'_>>,
+    id: CommitId,
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
-    let types = [Type::UUID, Type::INT8, Type::TEXT, Type::TEXT, Type::TEXT, Type::INT8];
-    let mut copy = Copy::begin(session, COPY_POSTINGS, &types).await?;
-    for row in rows {
-        let id = row.id.uuid();
-        for (posting, n) in row.postings.iter().zip(0_i64..) {
-            let (currency, minor) = (posting.money.currency(), posting.money.minor());
-            let (source, destination) = (&*posting.source, &*posting.destination);
-            let values: [&(dyn ToSql + Sync); 6] =
-                [&id, &n, &source, &destination, &currency.code(), &minor];
-            copy.row(&values).await?;
-        }
+    let types = [Type::TEXT, Type::UUID, Type::INT4_ARRAY];
+    let mut copy = Copy::begin(session, COPY_ENTRIES, &types).await?;
+    let commit_id = id.uuid();
+    for (account, places) in entries(rows) {
+        copy.row(&[&account, &commit_id, &places]).await?;
     }
     copy.finish().await
 }

@@ -4,19 +4,20 @@ mod naive;
 
 use bursar_core::commit::SavedCommit;
 use bursar_core::ids::CommitId;
-use bursar_core::ledger::Account;
+use bursar_core::ledger::{Account, Transaction};
 use bursar_core::money::Currency;
 use bursar_core::numscript::Name;
 use futures_util::future::join;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, Transaction as Client};
 
 use super::{Baseline, Rows};
 use crate::Location;
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::postgres::accounts::{chart_line, codes};
+use crate::postgres::copy::{self, Copy};
 use crate::postgres::session::Session;
-use crate::postgres::{self, classify, copy, rows};
+use crate::postgres::{self, classify, rows};
 use crate::{Postgres, StoreError};
 
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub struct PostgresBaseline {
     books: Postgres,
     server: Config,
     name: String,
+    follows_recipe: bool,
 }
 
 impl PostgresBaseline {
@@ -54,7 +56,7 @@ impl PostgresBaseline {
         let mut config = server.clone();
         config.dbname(&name);
         let books = Postgres::open_at(config).await?;
-        Ok(Self { books, server, name })
+        Ok(Self { books, server, name, follows_recipe: false })
     }
 
     /// Where these books are, on the server of this URL.
@@ -104,7 +106,15 @@ impl Baseline for PostgresBaseline {
     }
 
     async fn follow_recipe(&mut self) -> Result<(), StoreError> {
-        Ok(())
+        self.follows_recipe = true;
+        self.books.client.batch_execute(RECIPE).await.map_err(|error| classify(&error))
+    }
+
+    async fn leave_recipe(&mut self) -> Result<(), StoreError> {
+        if !std::mem::take(&mut self.follows_recipe) {
+            return Ok(());
+        }
+        self.books.client.batch_execute(PACKED).await.map_err(|error| classify(&error))
     }
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
@@ -114,7 +124,8 @@ impl Baseline for PostgresBaseline {
         let session = Session { client: &client, statements: &books.statements };
         let (lines, new_lines) = chart_lines(&session, &books.lines, accounts).await?;
         session.prepare_all(&[PUT_ACCOUNTS, COMMIT, HEAD]).await?;
-        rows::copy(&session, id, &commit.transactions).await?;
+        rows::copy_headers(&session, id, &commit.transactions).await?;
+        copy_postings(&session, &commit.transactions).await?;
         copy_flows(&session, rows).await?;
         let (put, linked) =
             join(put_accounts(&session, accounts, &lines), link(&session, id, commit)).await;
@@ -158,6 +169,26 @@ impl Baseline for PostgresBaseline {
     }
 }
 
+/// Instead of postings in their transactions, and of entries: a row for each posting, indexed by account in place.
+const RECIPE: &str = "DROP VIEW postings;
+    DROP TABLE entries;
+    ALTER TABLE transactions DROP COLUMN postings;
+    CREATE TABLE postings (
+        tx UUID NOT NULL,
+        n BIGINT NOT NULL,
+        source TEXT COLLATE \"C\" NOT NULL,
+        destination TEXT COLLATE \"C\" NOT NULL,
+        currency TEXT NOT NULL,
+        amount BIGINT NOT NULL CHECK (amount > 0),
+        PRIMARY KEY (tx, n)
+    );
+    CREATE INDEX postings_by_source ON postings (source, tx) WHERE source <> 'world';
+    CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';";
+/// The way back is the way that old books came.
+const PACKED: &str = include_str!("../../../migrations/postgres/V8__postings_packed.sql");
+
+const COPY_POSTINGS: &str =
+    "COPY postings (tx, n, source, destination, currency, amount) FROM STDIN BINARY";
 const PUT_ACCOUNTS: &str = "INSERT INTO accounts (address, currency, balance, version, line)
     SELECT address, currency, balance, 1, line
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS k (address, currency, balance, line)
@@ -177,6 +208,25 @@ async fn chart_lines(
         lines.push(chart_line(session, known, &account.metadata, &mut new_lines).await?);
     }
     Ok((lines, new_lines))
+}
+
+async fn copy_postings(
+    session: &Session<'_, Client<'_>>,
+    rows: &[Transaction],
+) -> Result<(), StoreError> {
+    let types = [Type::UUID, Type::INT8, Type::TEXT, Type::TEXT, Type::TEXT, Type::INT8];
+    let mut copy = Copy::begin(session, COPY_POSTINGS, &types).await?;
+    for row in rows {
+        let id = row.id.uuid();
+        for (posting, n) in row.postings.iter().zip(0_i64..) {
+            let (currency, minor) = (posting.money.currency(), posting.money.minor());
+            let (source, destination) = (&*posting.source, &*posting.destination);
+            let values: [&(dyn ToSql + Sync); 6] =
+                [&id, &n, &source, &destination, &currency.code(), &minor];
+            copy.row(&values).await?;
+        }
+    }
+    copy.finish().await
 }
 
 /// Everything about flows, if there are any.

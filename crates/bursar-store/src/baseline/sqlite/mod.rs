@@ -61,6 +61,10 @@ impl Baseline for SqliteBaseline {
         self.books.connection.execute_batch(RECIPE).map_err(|error| classify(&error))
     }
 
+    async fn leave_recipe(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
         let Rows { id, commit, accounts, holds, flows, states, keys } = *rows;
         self.in_transaction(|connection, lines| {

@@ -81,6 +81,7 @@ pub(super) async fn run<B: Baseline>(lanes: &mut Lanes<B>, work: Work) -> Result
         (&mut figures.naive, &mut lanes.naive),
     ] {
         lane.stored = books.stored_bytes().await.map_err(|error| failed(&error))?;
+        books.leave_recipe().await.map_err(|error| failed(&error))?;
         verify(books, &rules, lane.done).await?;
     }
     Ok(figures)

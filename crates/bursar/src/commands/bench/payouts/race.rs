@@ -222,6 +222,7 @@ impl Race<'_> {
         for (lane, books, merchants) in all {
             self.runtime.block_on(async {
                 lane.stored = books.stored_bytes().await.map_err(|error| failed(&error))?;
+                books.leave_recipe().await.map_err(|error| failed(&error))?;
                 verify(books, self.rules, lane.done, merchants).await
             })?;
         }

@@ -1,0 +1,76 @@
+//! The postings of a transaction as one text, and the transactions of a commit by the accounts that they move.
+
+use std::collections::BTreeMap;
+
+use bursar_core::journal::{Posting, touched};
+use bursar_core::ledger::Transaction;
+use bursar_core::money::Money;
+
+use crate::StoreError;
+use crate::chart_lines::{damaged, parse};
+
+/// A list of source, destination, currency and amount for each.
+pub(crate) fn encode(postings: &[Posting]) -> Result<String, StoreError> {
+    /// Addresses are as long as a few words.
+    const USUAL: usize = 112;
+    let mut text = Vec::with_capacity(postings.len().saturating_mul(USUAL));
+    let mut opening = b'[';
+    for Posting { source, destination, money } in postings {
+        let currency = money.currency();
+        text.push(opening);
+        let row = (&**source, &**destination, currency.code(), money.minor());
+        serde_json::to_writer(&mut text, &row).map_err(damaged)?;
+        opening = b',';
+    }
+    if postings.is_empty() {
+        text.push(opening);
+    }
+    text.push(b']');
+    String::from_utf8(text).map_err(damaged)
+}
+
+pub(crate) fn decode(text: &str) -> Result<Vec<Posting>, StoreError> {
+    let rows: Vec<(String, String, String, i64)> = serde_json::from_str(text).map_err(damaged)?;
+    let posting = |(source, destination, currency, minor): (String, String, String, i64)| {
+        let currency = parse(&currency, "a currency")?;
+        let money = Money::from_minor(minor, currency);
+        Ok(Posting { source: source.into(), destination: destination.into(), money })
+    };
+    rows.into_iter().map(posting).collect()
+}
+
+/// Accounts in order, each with the places of the transactions that move it.
+pub(crate) fn entries(transactions: &[Transaction]) -> BTreeMap<&str, Vec<i32>> {
+    let mut entries: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
+    for (transaction, place) in transactions.iter().zip(0..) {
+        for account in touched(&transaction.postings) {
+            entries.entry(account).or_default().push(place);
+        }
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use bursar_core::journal::Posting;
+    use bursar_core::money::Money;
+
+    use super::{decode, encode};
+
+    fn posting(source: &str, destination: &str, minor: i64) -> Posting {
+        let money = Money::from_minor(minor, "PKR".parse().unwrap());
+        Posting { source: source.into(), destination: destination.into(), money }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let postings = [
+            posting("merchants:m1:available:PKR", "merchants:m1:reserved:PKR", 1),
+            posting("a\"quote\\", "world", i64::MAX),
+        ];
+        for count in 0..=postings.len() {
+            assert_eq!(decode(&encode(&postings[..count]).unwrap()).unwrap(), postings[..count]);
+        }
+        assert_eq!(encode(&postings[..1]).unwrap(), r#"[["merchants:m1:available:PKR","merchants:m1:reserved:PKR","PKR",1]]"#);
+    }
+}
