@@ -14,7 +14,7 @@ use super::{control, flows, registry};
 use crate::chart_lines::{ChartLines, damaged, parse, time};
 use crate::{StoreError, postings};
 
-const HEAD: &str = "SELECT time FROM head";
+const HEAD: &str = "SELECT time, merchants_version FROM head";
 const ACCOUNTS: &str = "SELECT address, balance, currency, line FROM accounts
     JOIN unnest($1::text[], $2::text[]) AS k (address, currency) USING (address, currency)";
 const HOLDS: &str =
@@ -24,13 +24,15 @@ const HOLDS: &str =
 const REFERENCES: &str = "SELECT event, reference, id, request_hash FROM transactions
     JOIN unnest($1::text[], $2::text[]) AS k (event, reference) USING (event, reference)";
 
+/// The records, and the version of all merchants: read before any of them, so that they are at least as new.
+///
 /// All questions are sent together and answered in this order. References come last: what was posted since the reads
 /// before them must be known as posted.
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
     lines: &mut ChartLines,
     plan: &ReadPlan,
-) -> Result<ReadSet, StoreError> {
+) -> Result<(ReadSet, i64), StoreError> {
     // First, and locked: nothing that is read below is older than the flows.
     let (flows, unreadable) = flows::load(session, plan).await?;
     session.prepare_all(&[HEAD, ACCOUNTS, HOLDS, REFERENCES]).await?;
@@ -51,7 +53,7 @@ pub(super) async fn load(
     let transactions = transactions(session, plan).await?;
     let control = if plan.control { Some(control::load(session).await?) } else { None };
     let (registry, unreadable_records) = registry::load(session, plan).await?;
-    Ok(ReadSet {
+    let records = ReadSet {
         time: get::<Option<i64>>(head, 0)?.map(time).transpose()?,
         accounts: accounts
             .iter()
@@ -70,7 +72,8 @@ pub(super) async fn load(
         unreadable_records,
         // Last, like references: what was answered since the reads above must be known as answered.
         keys: flows::keys(session, plan).await?,
-    })
+    };
+    Ok((records, get(head, 1)?))
 }
 
 async fn accounts(

@@ -55,6 +55,8 @@ pub struct PostgresTurn<'s> {
     transaction: Transaction<'s>,
     statements: &'s Statements,
     lines: &'s mut ChartLines,
+    /// Of all merchants, when the first records were read.
+    merchants_version: Option<i64>,
 }
 
 impl std::fmt::Debug for PostgresTurn<'_> {
@@ -159,7 +161,8 @@ impl Store for Postgres {
         // Whoever stands still in the middle of a copy is not idle, and holds locks as well.
         let limit = "SET LOCAL statement_timeout = '10s'";
         transaction.batch_execute(limit).await.map_err(|error| classify(&error))?;
-        Ok(PostgresTurn { transaction, statements: &self.statements, lines: &mut self.lines })
+        let (statements, lines) = (&self.statements, &mut self.lines);
+        Ok(PostgresTurn { transaction, statements, lines, merchants_version: None })
     }
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
@@ -177,12 +180,15 @@ impl Store for Postgres {
 impl Turn for PostgresTurn<'_> {
     async fn load(&mut self, plan: &ReadPlan) -> Result<ReadSet, StoreError> {
         let session = Session { client: &self.transaction, statements: self.statements };
-        load::load(&session, self.lines, plan).await
+        let (records, merchants_version) = load::load(&session, self.lines, plan).await?;
+        self.merchants_version.get_or_insert(merchants_version);
+        Ok(records)
     }
 
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let session = Session { client: &self.transaction, statements: self.statements };
-        let new_lines = save::save(&session, self.lines, id, commit).await?;
+        let read = self.merchants_version;
+        let new_lines = save::save(&session, self.lines, (id, commit), read).await?;
         self.transaction.commit().await.map_err(|error| match classify(&error) {
             StoreError::Conflict => StoreError::Conflict,
             // Anything but a lost race leaves open whether the commit happened.

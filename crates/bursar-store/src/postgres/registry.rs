@@ -111,12 +111,16 @@ pub(super) async fn save(
 }
 
 /// Records that the decision relied on must still be as they were read. Only whoever holds the head may ask: nobody else
-/// can commit a change meanwhile.
+/// can commit a change meanwhile. Nor need anybody look if no merchant has changed and the decision relied on nothing else.
 pub(super) async fn check(
     session: &Session<'_, Transaction<'_>>,
     commit: &Commit,
+    no_merchant_has_changed: bool,
 ) -> Result<(), StoreError> {
-    if commit.relied_on.is_empty() {
+    let is_same = |(key, _): &(RecordKey, u64)| {
+        no_merchant_has_changed && matches!(key.kind, Kind::Merchant)
+    };
+    if commit.relied_on.iter().all(is_same) {
         return Ok(());
     }
     let (kinds, ids): (Vec<&str>, Vec<&str>) =
@@ -130,6 +134,12 @@ pub(super) async fn check(
     let count: i64 = rows.first().map_or(Ok(0), |row| get(row, 0))?;
     let is_same = usize::try_from(count) == Ok(commit.relied_on.len());
     if is_same { Ok(()) } else { Err(StoreError::Conflict) }
+}
+
+/// The version of all merchants, then.
+pub(super) fn next_merchants_version(commit: &Commit, found: i64) -> i64 {
+    let is_merchant = |change: &RecordWrite| change.after.content.merchant().is_some();
+    found.saturating_add(i64::from(commit.records.iter().any(is_merchant)))
 }
 
 /// What both new and changed records write.

@@ -26,9 +26,10 @@ const CHANGE_HOLDS: &str = "UPDATE holds h SET epoch = k.epoch, ended_by = k.end
          AS k (gl, reference, epoch, ended_by, old_epoch, old_ended_by)
     WHERE h.gl = k.gl::bigint AND h.reference = k.reference AND h.epoch = k.old_epoch
       AND h.ended_by IS NOT DISTINCT FROM k.old_ended_by";
-const LOCK_HEAD: &str = "SELECT seq, hash, time, control_version FROM head FOR UPDATE";
+const LOCK_HEAD: &str = "SELECT seq, hash, time, control_version, merchants_version FROM head FOR UPDATE";
 const COMMIT: &str = "INSERT INTO commits (seq, id, time, hash) VALUES ($1, $2, $3, $4)";
-const HEAD: &str = "UPDATE head SET seq = $1, time = $2, hash = $3, control_version = $4";
+const HEAD: &str = 
+    "UPDATE head SET seq = $1, time = $2, hash = $3, control_version = $4, merchants_version = $5";
 
 /// Returns the chart lines that had to be written down.
 ///
@@ -37,8 +38,8 @@ const HEAD: &str = "UPDATE head SET seq = $1, time = $2, hash = $3, control_vers
 pub(super) async fn save(
     session: &Session<'_, Transaction<'_>>,
     lines: &ChartLines,
-    id: CommitId,
-    commit: &Commit,
+    (id, commit): (CommitId, &Commit),
+    merchants_version: Option<i64>,
 ) -> Result<NewLines, StoreError> {
     let (numbers, new_lines) = accounts::chart_lines(session, lines, &commit.accounts).await?;
     session.prepare_all(&rows::STATEMENTS).await?;
@@ -73,8 +74,10 @@ pub(super) async fn save(
     opened?;
     let head = head?;
     accounts?;
-    registry::check(session, commit).await?;
-    link(session, id, commit, digest, &head).await?;
+    let head = head.first().ok_or_else(|| damaged("the head is missing"))?;
+    let is_same = Some(get(head, 4)?) == merchants_version;
+    registry::check(session, commit, is_same).await?;
+    link(session, id, commit, digest, head).await?;
     Ok(new_lines)
 }
 
@@ -131,19 +134,20 @@ async fn link(
     id: CommitId,
     commit: &Commit,
     digest: RowsDigest,
-    head: &[Row],
+    row: &Row,
 ) -> Result<(), StoreError> {
     let Some(decided) = commit.time else { return Ok(()) };
-    let row = head.first().ok_or_else(|| damaged("the head is missing"))?;
     let seq = get::<i64>(row, 0)?.saturating_add(1);
     let last = get::<Option<i64>>(row, 2)?.map(to_time).transpose()?;
     // Another process may have committed since this one looked at the clock.
     let time = last.map_or(decided, |last| last.max(decided));
     let hash = chain(hash(row, 1)?, time, digest);
     let control_version = control::next_version(commit, get(row, 3)?)?;
+    let merchants_version = registry::next_merchants_version(commit, get(row, 4)?);
     let (uuid, time, hash) = (id.uuid(), time.as_microsecond(), hash.as_slice());
     let commit: [&(dyn ToSql + Sync); 4] = [&seq, &uuid, &time, &hash];
-    let head: [&(dyn ToSql + Sync); 4] = [&seq, &time, &hash, &control_version];
+    let head: [&(dyn ToSql + Sync); 5] =
+        [&seq, &time, &hash, &control_version, &merchants_version];
     let (linked, moved) =
         join(session.write(COMMIT, &commit, 1), session.write(HEAD, &head, 1)).await;
     linked?;
