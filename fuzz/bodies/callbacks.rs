@@ -36,7 +36,8 @@ impl Submit for Desk {
     fn ask(&self, body: Body) -> Submitted<'_, Answer> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let admission = Admission::new(Timestamp::UNIX_EPOCH, Seed::from(1));
-        let batch = Batch::new(&self.rules, &[Request { admission, body }]);
+        let requests = [Request { admission, body }];
+        let batch = Batch::new(&self.rules, &requests);
         let answer = apply(&batch, ReadSet::default()).answers.pop();
         let failed = || Unanswered::Failed("nothing was answered".to_owned());
         Box::pin(std::future::ready(answer.ok_or_else(failed)))

@@ -1,5 +1,7 @@
 //! Requests that are let in: checked as far as they can be without a look at the records.
 
+use std::sync::Arc;
+
 use crate::control::{Scope, Switch, Turned};
 use crate::drive::Drive;
 use crate::idempotency::Key;
@@ -18,21 +20,21 @@ use crate::rules::Rules;
 #[derive(Debug)]
 pub(crate) enum Admitted<'r> {
     Post(Box<Post<'r>>, Admission),
-    Revert(Box<TakeBack>, Admission),
+    Revert(Box<TakeBack<'r>>, Admission),
     Reserve(Box<Reserve<'r>>, Admission),
-    Decide(Box<Decide>, Admission),
+    Decide(&'r Key, &'r Decision, Admission),
     CreatePayout(Box<CreatePayout<'r>>, Admission),
-    CancelPayout(Box<Cancel>, Admission),
-    ResolvePayout(Box<Resolve>, Admission),
-    Report(Box<Report>, Admission),
-    Tell(Box<Told>, Admission),
+    CancelPayout(&'r Key, &'r Cancellation, Admission),
+    ResolvePayout(&'r Key, &'r Resolution, Admission),
+    Report(&'r Report, Admission),
+    Tell(&'r Told, Admission),
     TakePayIn(Box<TakePayIn<'r>>, Admission),
-    Switch(Box<Switch>, Admission),
-    Register(Box<Registration>, Admission),
-    Wake(Wake, Admission),
-    Mail(Box<Mail>, Admission),
-    Drive(Box<Drive>, Admission),
-    SetAside(String, Blame, Admission),
+    Switch(&'r Switch, Admission),
+    Register(&'r Registration, Admission),
+    Wake(&'r Wake, Admission),
+    Mail(&'r Mail, Admission),
+    Drive(&'r Drive, Admission),
+    SetAside(&'r str, Blame, Admission),
     Refused(Rejection),
 }
 
@@ -40,18 +42,18 @@ pub(crate) enum Admitted<'r> {
 pub(crate) struct Post<'r> {
     pub(crate) bound: Bound<'r>,
     /// Whoever posts it by hand, for the record.
-    pub(crate) actor: Option<String>,
+    pub(crate) actor: Option<&'r str>,
 }
 
 #[derive(Debug)]
-pub(crate) struct TakeBack {
+pub(crate) struct TakeBack<'r> {
     pub(crate) revert: Revert,
-    pub(crate) actor: Option<String>,
+    pub(crate) actor: Option<&'r str>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Reserve<'r> {
-    pub(crate) key: Key,
+    pub(crate) key: &'r Key,
     pub(crate) id: ReservationId,
     pub(crate) terms: Terms,
     pub(crate) bound: Bound<'r>,
@@ -59,51 +61,33 @@ pub(crate) struct Reserve<'r> {
 
 #[derive(Debug)]
 pub(crate) struct CreatePayout<'r> {
-    pub(crate) key: Key,
+    pub(crate) key: &'r Key,
     pub(crate) id: PayoutId,
     pub(crate) request_hash: [u8; 32],
     /// What was agreed and how it is reserved, or why there is no such payout. A repeated request is answered as before
     /// even if it could not be made now.
-    pub(crate) terms: Result<(payout::Terms, Bound<'r>), Rejection>,
-    pub(crate) actor: Option<String>,
+    pub(crate) terms: Result<(Arc<payout::Terms>, Bound<'r>), Rejection>,
+    pub(crate) actor: Option<&'r str>,
     /// The workflow that asks, and drives it.
-    pub(crate) workflow: Option<String>,
+    pub(crate) workflow: Option<&'r str>,
 }
 
 #[derive(Debug)]
 pub(crate) struct TakePayIn<'r> {
     pub(crate) id: PayInId,
-    pub(crate) payin: NewPayIn,
+    pub(crate) payin: &'r NewPayIn,
     pub(crate) terms: payin::Terms,
     pub(crate) bound: Bound<'r>,
 }
 
-#[derive(Debug)]
-pub(crate) struct Cancel {
-    pub(crate) key: Key,
-    pub(crate) cancellation: Cancellation,
-}
-
-#[derive(Debug)]
-pub(crate) struct Resolve {
-    pub(crate) key: Key,
-    pub(crate) resolution: Resolution,
-}
-
-#[derive(Debug)]
-pub(crate) struct Decide {
-    pub(crate) key: Key,
-    pub(crate) decision: Decision,
-}
-
 impl<'r> Admitted<'r> {
-    pub(crate) fn new(rules: &'r Rules, request: &Request) -> Result<Self, Rejection> {
+    pub(crate) fn new(rules: &'r Rules, request: &'r Request) -> Result<Self, Rejection> {
         let admission = request.admission;
         match &request.body {
             Body::Post(event) => Self::post(rules, event, None, admission),
             Body::PostByHand { actor, event } => {
                 check_actor(actor)?;
-                Self::post(rules, event, Some(actor.clone()), admission)
+                Self::post(rules, event, Some(actor), admission)
             }
             Body::Reserve { key, reservation } => {
                 let reserve = Reserve::new(rules, key, reservation, &admission)?;
@@ -113,30 +97,27 @@ impl<'r> Admitted<'r> {
                 key.check()?;
                 check_actor(&decision.actor)?;
                 check_note(&decision.note)?;
-                let decide = Decide { key: key.clone(), decision: decision.clone() };
-                Ok(Self::Decide(Box::new(decide), admission))
+                Ok(Self::Decide(key, decision, admission))
             }
             Body::CreatePayout { key, payout, actor } => {
                 let mut create = CreatePayout::new(rules, key, payout, &admission)?;
                 actor.as_deref().map_or(Ok(()), check_actor)?;
-                create.actor.clone_from(actor);
+                create.actor = actor.as_deref();
                 Ok(Self::CreatePayout(Box::new(create), admission))
             }
             Body::CancelPayout { key, cancellation } => {
                 key.check()?;
                 check_actor(&cancellation.actor)?;
-                let cancel = Cancel { key: key.clone(), cancellation: cancellation.clone() };
-                Ok(Self::CancelPayout(Box::new(cancel), admission))
+                Ok(Self::CancelPayout(key, cancellation, admission))
             }
             Body::ResolvePayout { key, resolution } => {
                 key.check()?;
                 check_actor(&resolution.actor)?;
                 check_note(&resolution.evidence)?;
-                let resolve = Resolve { key: key.clone(), resolution: resolution.clone() };
-                Ok(Self::ResolvePayout(Box::new(resolve), admission))
+                Ok(Self::ResolvePayout(key, resolution, admission))
             }
-            Body::Report(report) => Ok(Self::Report(Box::new(report.clone()), admission)),
-            Body::Tell(told) => Ok(Self::Tell(Box::new(told.clone()), admission)),
+            Body::Report(report) => Ok(Self::Report(report, admission)),
+            Body::Tell(told) => Ok(Self::Tell(told, admission)),
             Body::TakePayIn(payin) => {
                 let take = TakePayIn::new(rules, payin, &admission)?;
                 Ok(Self::TakePayIn(Box::new(take), admission))
@@ -144,36 +125,36 @@ impl<'r> Admitted<'r> {
             Body::Register(registration) => {
                 check_actor(&registration.actor)?;
                 registration.change.check()?;
-                Ok(Self::Register(Box::new(registration.clone()), admission))
+                Ok(Self::Register(registration, admission))
             }
             Body::Switch(switch) => {
                 check_switch(switch)?;
-                Ok(Self::Switch(Box::new(switch.clone()), admission))
+                Ok(Self::Switch(switch, admission))
             }
-            Body::Wake(wake) => Ok(Self::Wake(wake.clone(), admission)),
+            Body::Wake(wake) => Ok(Self::Wake(wake, admission)),
             Body::Mail(mail) => {
                 if let Mail::Replay { actor, .. } | Mail::Test { actor, .. } = mail {
                     check_actor(actor)?;
                 }
-                Ok(Self::Mail(Box::new(mail.clone()), admission))
+                Ok(Self::Mail(mail, admission))
             }
             Body::CreateDrivenPayout { key, payout, workflow } => {
                 let mut create = CreatePayout::new(rules, key, payout, &admission)?;
-                create.workflow = Some(workflow.clone());
+                create.workflow = Some(workflow);
                 Ok(Self::CreatePayout(Box::new(create), admission))
             }
             Body::Drive(drive) => {
                 check_drive(drive)?;
-                Ok(Self::Drive(Box::new(drive.clone()), admission))
+                Ok(Self::Drive(drive, admission))
             }
-            Body::SetAside { lane, blame } => Ok(Self::SetAside(lane.clone(), *blame, admission)),
+            Body::SetAside { lane, blame } => Ok(Self::SetAside(lane, *blame, admission)),
         }
     }
 
     fn post(
         rules: &'r Rules,
         event: &Event,
-        actor: Option<String>,
+        actor: Option<&'r str>,
         admission: Admission,
     ) -> Result<Self, Rejection> {
         if event.name == REVERT {
@@ -190,10 +171,10 @@ impl<'r> Admitted<'r> {
             Self::Post(_, admission)
             | Self::Revert(_, admission)
             | Self::Reserve(_, admission)
-            | Self::Decide(_, admission)
+            | Self::Decide(_, _, admission)
             | Self::CreatePayout(_, admission)
-            | Self::CancelPayout(_, admission)
-            | Self::ResolvePayout(_, admission)
+            | Self::CancelPayout(_, _, admission)
+            | Self::ResolvePayout(_, _, admission)
             | Self::Report(_, admission)
             | Self::Tell(_, admission)
             | Self::TakePayIn(_, admission)
@@ -211,7 +192,7 @@ impl<'r> Admitted<'r> {
 impl<'r> Reserve<'r> {
     fn new(
         rules: &'r Rules,
-        key: &Key,
+        key: &'r Key,
         reservation: &NewReservation,
         admission: &Admission,
     ) -> Result<Self, Rejection> {
@@ -220,14 +201,14 @@ impl<'r> Reserve<'r> {
         let id = ReservationId::new(admission.now, &admission.seed, 0);
         let rule = rules.rulebook.rule(Booking::Reserve.rule())?;
         let bound = rule.bind(&id.to_string(), &terms.funds, None)?;
-        Ok(Self { key: key.clone(), id, terms, bound })
+        Ok(Self { key, id, terms, bound })
     }
 }
 
 impl<'r> CreatePayout<'r> {
     fn new(
         rules: &'r Rules,
-        key: &Key,
+        key: &'r Key,
         payout: &NewPayout,
         admission: &Admission,
     ) -> Result<Self, Rejection> {
@@ -237,21 +218,25 @@ impl<'r> CreatePayout<'r> {
         let terms = payout.terms(rules).and_then(|terms| {
             let rule = rules.rulebook.rule(Booking::Reserve.rule())?;
             let bound = rule.bind(&id.to_string(), &terms.funds, None)?;
-            Ok((terms, bound))
+            Ok((Arc::new(terms), bound))
         });
-        Ok(Self { key: key.clone(), id, request_hash, terms, actor: None, workflow: None })
+        Ok(Self { key, id, request_hash, terms, actor: None, workflow: None })
     }
 }
 
 impl<'r> TakePayIn<'r> {
-    fn new(rules: &'r Rules, payin: &NewPayIn, admission: &Admission) -> Result<Self, Rejection> {
+    fn new(
+        rules: &'r Rules,
+        payin: &'r NewPayIn,
+        admission: &Admission,
+    ) -> Result<Self, Rejection> {
         payin.key.as_ref().map_or(Ok(()), Key::check)?;
         payin.actor.as_deref().map_or(Ok(()), check_actor)?;
         let terms = payin.terms(rules)?;
         let id = PayInId::new(admission.now, &admission.seed, 0);
         let rule = rules.rulebook.rule(payin::BOOKING)?;
         let bound = rule.bind(&id.to_string(), &terms.funds, None)?;
-        Ok(Self { id, payin: payin.clone(), terms, bound })
+        Ok(Self { id, payin, terms, bound })
     }
 }
 

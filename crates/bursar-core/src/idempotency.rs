@@ -14,9 +14,9 @@ use crate::{delivery, payin, payout, reservation};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// Whose key it is: two callers may use the same words.
-    pub scope: String,
-    pub key: String,
+    scope: String,
+    key: String,
+    digest: KeyDigest,
 }
 
 /// What a key is looked up by.
@@ -45,14 +45,28 @@ pub enum FlowReply {
 }
 
 impl Key {
-    pub fn digest(&self) -> KeyDigest {
+    /// The scope says whose key it is: two callers may use the same words.
+    pub fn new(scope: String, key: String) -> Self {
         let mut hash = Sha256::new();
-        for part in [&self.scope, &self.key] {
+        for part in [&scope, &key] {
             hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
             hash.update(part.as_bytes());
         }
         let bytes: [u8; 32] = hash.finalize().into();
-        bytes.first_chunk().copied().unwrap_or_default()
+        let digest = bytes.first_chunk().copied().unwrap_or_default();
+        Self { scope, key, digest }
+    }
+
+    pub fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    pub const fn digest(&self) -> KeyDigest {
+        self.digest
     }
 
     pub(crate) fn check(&self) -> Result<(), Rejection> {

@@ -249,9 +249,9 @@ pub struct Batch<'r> {
 }
 
 impl<'r> Batch<'r> {
-    pub fn new(rules: &'r Rules, requests: &[Request]) -> Self {
+    pub fn new(rules: &'r Rules, requests: &'r [Request]) -> Self {
         let admit =
-            |request: &Request| Admitted::new(rules, request).unwrap_or_else(Admitted::Refused);
+            |request: &'r Request| Admitted::new(rules, request).unwrap_or_else(Admitted::Refused);
         Self { rules, requests: requests.iter().map(admit).collect() }
     }
 
@@ -297,7 +297,7 @@ impl<'r> Batch<'r> {
 
     fn mail(&self) -> impl Iterator<Item = &Mail> {
         self.requests.iter().filter_map(|request| {
-            if let Admitted::Mail(mail, _) = request { Some(&**mail) } else { None }
+            if let Admitted::Mail(mail, _) = request { Some(*mail) } else { None }
         })
     }
 

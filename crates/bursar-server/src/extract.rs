@@ -115,7 +115,7 @@ pub(crate) struct IdempotencyKey(String);
 impl IdempotencyKey {
     /// Whoever asks for a merchant's payout, and wherever: the same key is the same payout.
     pub(crate) fn of_merchant(self, merchant: &str) -> Key {
-        Key { scope: format!("merchant:{merchant}"), key: self.0 }
+        Key::new(format!("merchant:{merchant}"), self.0)
     }
 
     /// All keys of one merchant share their names; so do all keys of the house.
@@ -124,7 +124,7 @@ impl IdempotencyKey {
             Some(merchant) => format!("merchant:{merchant}"),
             None => "house".to_owned(),
         };
-        Key { scope, key: self.0 }
+        Key::new(scope, self.0)
     }
 }
 

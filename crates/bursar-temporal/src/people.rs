@@ -44,7 +44,7 @@ impl Activities {
         };
         let beneficiary = self.whom_to_pay(&request).await?;
         let scope = format!("merchant:{}", request.merchant_id);
-        let key = Key { scope, key: request.idempotency_key.clone() };
+        let key = Key::new(scope, request.idempotency_key.clone());
         let (payout, workflow) = (request.payout(beneficiary), asker.workflow.clone());
         let reply = self.ask(Body::CreateDrivenPayout { key, payout, workflow }).await?;
         let Reply::Flow { reply, .. } = reply else { return Err(unexpected()) };
@@ -134,7 +134,7 @@ impl Activities {
 
     /// The same wish of the same run is the same request, however often its activity is repeated.
     fn key(wish: &str, order: &Order, asker: &Asker) -> Key {
-        Key { scope: CLUSTER.to_owned(), key: format!("{wish}-{}-{}", asker.run, order.number) }
+        Key::new(CLUSTER.to_owned(), format!("{wish}-{}-{}", asker.run, order.number))
     }
 }
 

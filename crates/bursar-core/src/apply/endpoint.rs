@@ -20,12 +20,12 @@ impl Draft<'_> {
     /// Whoever saves must still find the same endpoints: who subscribes meanwhile is not told of this, and must be.
     pub(super) fn fan_out(&mut self, event: &FeedEvent, admission: &Admission) {
         let key = RecordKey::merchant(&event.merchant);
-        if let Some(record) = self.records.get(&key) {
-            self.relied_on.entry(key).or_insert(record.version);
-        }
+        let Some(record) = self.records.get(&key) else { return };
+        self.relied_on.entry(key).or_insert(record.version);
         let wants = |subscription: &&Subscription| subscription.wants(&event.kind);
-        let wanted: Vec<(EndpointId, String)> = self
-            .merchant(&event.merchant)
+        let wanted: Vec<(EndpointId, String)> = record
+            .content
+            .merchant()
             .into_iter()
             .flat_map(|merchant| merchant.subscriptions.iter().filter(wants))
             .map(|subscription| (subscription.endpoint, event.payload(&subscription.version)))
@@ -188,13 +188,7 @@ impl Draft<'_> {
     }
 
     fn merchant(&self, id: &str) -> Option<&Merchant> {
-        match &self.records.get(&RecordKey::merchant(id))?.content {
-            Content::Merchant(merchant) => Some(merchant),
-            Content::Beneficiary(_)
-            | Content::ApiKey(_)
-            | Content::Alert(_)
-            | Content::Endpoint(_) => None,
-        }
+        self.records.get(&RecordKey::merchant(id))?.content.merchant()
     }
 }
 

@@ -41,10 +41,14 @@ pub fn apply(batch: &Batch<'_>, records: ReadSet) -> Commit {
             Admitted::Post(post, admission) => draft.post(post, admission),
             Admitted::Revert(back, admission) => draft.revert(back, admission),
             Admitted::Reserve(reserve, admission) => draft.reserve(reserve, admission),
-            Admitted::Decide(decide, admission) => draft.decide(decide, admission),
+            Admitted::Decide(key, decision, admission) => draft.decide(key, decision, admission),
             Admitted::CreatePayout(create, admission) => draft.create_payout(create, admission),
-            Admitted::CancelPayout(cancel, admission) => draft.cancel_payout(cancel, admission),
-            Admitted::ResolvePayout(resolve, admission) => draft.resolve(resolve, admission),
+            Admitted::CancelPayout(key, cancellation, admission) => {
+                draft.cancel_payout(key, cancellation, admission)
+            }
+            Admitted::ResolvePayout(key, resolution, admission) => {
+                draft.resolve(key, resolution, admission)
+            }
             Admitted::Report(report, admission) => draft.report(report, admission),
             Admitted::Tell(told, admission) => draft.hear(told, admission),
             Admitted::TakePayIn(take, admission) => draft.take_payin(take, admission),
@@ -200,7 +204,7 @@ impl<'r> Draft<'r> {
             return Err(Rejection::BelongsToFlow { name: bound.reference().to_owned() });
         }
         let posted = self.ledger.post_bound(bound, admission)?;
-        self.note_posted(actor.as_deref(), bound.rule().event(), posted, admission);
+        self.note_posted(*actor, bound.rule().event(), posted, admission);
         Ok(Reply::Posted(posted))
     }
 
@@ -217,7 +221,7 @@ impl<'r> Draft<'r> {
         }
     }
 
-    fn revert(&mut self, back: &TakeBack, admission: &Admission) -> Answer {
+    fn revert(&mut self, back: &TakeBack<'_>, admission: &Admission) -> Answer {
         let TakeBack { revert, actor } = back;
         let original = self.ledger.transaction(revert.id);
         if let Some(name) =
@@ -226,7 +230,7 @@ impl<'r> Draft<'r> {
             return Err(Rejection::BelongsToFlow { name: name.clone() });
         }
         let posted = self.ledger.revert(&self.rules.rulebook, revert, admission)?;
-        self.note_posted(actor.as_deref(), REVERT, posted, admission);
+        self.note_posted(*actor, REVERT, posted, admission);
         Ok(Reply::Posted(posted))
     }
 

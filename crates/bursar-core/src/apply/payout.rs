@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use super::{Draft, Seen};
-use crate::admit::{Cancel, CreatePayout, Resolve};
+use crate::admit::CreatePayout;
 use crate::attempt::Attempt;
 use crate::effect::Effect;
 use crate::flow::{Flow, FlowState, check_version};
 use crate::host::Host;
+use crate::idempotency::Key;
 use crate::ids::{FlowId, PayoutId, reference};
 use crate::ledger::{Admission, Posted, Revert, RevertOverdraft};
 use crate::payout::{
-    self, Advance, Booking, Cancellation, Context, Decision, Event, Payout, State, advance,
+    self, Advance, Booking, Cancellation, Context, Decision, Event, Payout, Resolution, State,
+    advance,
 };
 use crate::rejection::Rejection;
 use crate::request::{Answer, News, Reply, Report, Told};
@@ -36,13 +38,13 @@ impl Draft<'_> {
         let begins_at = terms.scheduled_at.map_or(admission.now, |at| at.max(admission.now));
         let host = match workflow {
             Some(workflow) => Host::driven_by(workflow),
-            None => self.rules.hosting.of_payout(&terms.funds.merchant, &key.key, begins_at),
+            None => self.rules.hosting.of_payout(&terms.funds.merchant, key.key(), begins_at),
         };
         self.driving = Some(FlowId::from(*id));
         let name = id.to_string();
         let first = Attempt::new(1, reference(admission.now, &admission.seed, &name, 1));
         let payout = Payout {
-            terms: terms.clone(),
+            terms: Arc::clone(terms),
             attempts: vec![first],
             state,
             settled: None,
@@ -108,8 +110,12 @@ impl Draft<'_> {
         self.report(&Report { flow, event: event.into() }, admission)
     }
 
-    pub(super) fn cancel_payout(&mut self, cancel: &Cancel, admission: &Admission) -> Answer {
-        let Cancel { key, cancellation } = cancel;
+    pub(super) fn cancel_payout(
+        &mut self,
+        key: &Key,
+        cancellation: &Cancellation,
+        admission: &Admission,
+    ) -> Answer {
         let Cancellation { id, expected_version, actor } = cancellation;
         let request_hash = cancellation.request_hash();
         if let Some(replay) = self.replay(key, request_hash) {
@@ -121,8 +127,12 @@ impl Draft<'_> {
         self.answer_about(key, request_hash, flow)
     }
 
-    pub(super) fn resolve(&mut self, resolve: &Resolve, admission: &Admission) -> Answer {
-        let Resolve { key, resolution } = resolve;
+    pub(super) fn resolve(
+        &mut self,
+        key: &Key,
+        resolution: &Resolution,
+        admission: &Admission,
+    ) -> Answer {
         let request_hash = resolution.request_hash();
         if let Some(replay) = self.replay(key, request_hash) {
             return replay;

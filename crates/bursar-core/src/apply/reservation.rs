@@ -1,14 +1,15 @@
 //! Reservations: made, decided by somebody, or over because their time has come.
 
 use super::{Draft, Seen};
-use crate::admit::{Decide, Reserve};
+use crate::admit::Reserve;
 use crate::flow::{Flow, FlowState, check_version};
 use crate::host::Host;
+use crate::idempotency::Key;
 use crate::ids::{FlowId, ReservationId};
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
 use crate::request::Answer;
-use crate::reservation::{Booking, Event, Reservation, State, Step, step};
+use crate::reservation::{Booking, Decision, Event, Reservation, State, Step, step};
 
 impl Draft<'_> {
     pub(super) fn reserve(&mut self, reserve: &Reserve<'_>, admission: &Admission) -> Answer {
@@ -39,8 +40,12 @@ impl Draft<'_> {
         Ok(self.answer(key, request_hash, id, seen))
     }
 
-    pub(super) fn decide(&mut self, decide: &Decide, admission: &Admission) -> Answer {
-        let Decide { key, decision } = decide;
+    pub(super) fn decide(
+        &mut self,
+        key: &Key,
+        decision: &Decision,
+        admission: &Admission,
+    ) -> Answer {
         let request_hash = decision.request_hash();
         if let Some(replay) = self.replay(key, request_hash) {
             return replay;

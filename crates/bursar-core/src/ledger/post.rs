@@ -7,14 +7,13 @@ use jiff::Timestamp;
 use super::hold::{Claim, Hold, HoldKey};
 use super::revert::{REVERT, Revert};
 use super::{Account, AccountKey, Admission, Entry, Event, Known, Ledger, Posted, Transaction};
-use crate::chart::GlAccount;
 use crate::ids::TransactionId;
 use crate::journal::{self, Posting, WORLD};
 use crate::money::{Currency, Money};
 use crate::numscript::amount::Amount;
 use crate::numscript::{Error, ErrorKind, Name, Records};
 use crate::rejection::Rejection;
-use crate::rulebook::{Bound, ForeignPosting, HoldEffect, Rulebook};
+use crate::rulebook::{Bound, BoundAccount, ForeignPosting, HoldEffect, Rulebook};
 
 /// Everything that one transaction changes. Making it changes nothing; applying it cannot fail.
 pub(super) struct Changes {
@@ -66,8 +65,13 @@ impl Ledger {
         let event = bound.rule().event();
         let id = admission.transaction_id(event, bound.reference());
         let hold = self.decide_hold(bound, id)?;
+        // Looked up once, for the template and for the balances that it moves.
+        let known = |account: &BoundAccount| {
+            self.accounts.get(&(Name::clone(&account.address), account.currency))
+        };
+        let known: Vec<Option<&Entry>> = bound.accounts().iter().map(known).collect();
         let outcome = bound
-            .run(&BoundRecords { ledger: self, bound })
+            .run(&BoundRecords { bound, known: &known })
             .map_err(|error| template_rejection(event, &error))?;
         let mut postings = Vec::with_capacity(outcome.postings.len());
         for posting in &outcome.postings {
@@ -78,8 +82,14 @@ impl Ledger {
         }
         journal::legs(&postings, |address| bound.classify(address).map(|gl| &**gl))
             .map_err(|error| Rejection::NotDoubleEntry { error })?;
-        let mut accounts =
-            self.move_balances(&postings, |address| bound.classify(address).map(Arc::clone))?;
+        let mut accounts = move_balances(&postings, |address, currency| {
+            let mut accounts = bound.accounts().iter().zip(&known);
+            let (account, known) = accounts.find(|(account, _)| {
+                account.currency == currency && account.address == *address
+            })?;
+            let empty = || Account::empty(Arc::clone(&account.gl), currency);
+            Some(known.map_or_else(empty, |entry| entry.account.clone()))
+        })?;
         for (_, moved) in &mut accounts {
             if bound.rule().may_overdraw(moved.after.metadata.code) {
                 moved.lowest = None;
@@ -137,51 +147,6 @@ impl Ledger {
         }
     }
 
-    /// The accounts as the postings leave them. `metadata` is asked for an account that has no balance yet.
-    pub(super) fn move_balances(
-        &self,
-        postings: &[Posting],
-        metadata: impl Fn(&Name) -> Option<Arc<GlAccount>>,
-    ) -> Result<Vec<(AccountKey, Moved)>, Rejection> {
-        let mut accounts: Vec<(AccountKey, Moved)> = Vec::with_capacity(postings.len());
-        for posting in postings {
-            let minor = posting.money.minor();
-            for (address, change) in
-                [(&posting.source, minor.checked_neg()), (&posting.destination, Some(minor))]
-            {
-                if &**address == WORLD {
-                    continue;
-                }
-                let too_large = || Rejection::BalanceTooLarge { account: Name::clone(address) };
-                let currency = posting.money.currency();
-                let is_known = |known: &&mut (AccountKey, Moved)| {
-                    known.0.1 == currency && known.0.0 == *address
-                };
-                if let Some((_, moved)) = accounts.iter_mut().find(is_known) {
-                    *moved = change.and_then(|change| moved.by(change)).ok_or_else(too_large)?;
-                } else {
-                    let key = (Name::clone(address), currency);
-                    let before = self.unmoved(&key, &metadata);
-                    let moved = before.and_then(|before| before.by(change?));
-                    accounts.push((key, moved.ok_or_else(too_large)?));
-                }
-            }
-        }
-        Ok(accounts)
-    }
-
-    fn unmoved(
-        &self,
-        key: &AccountKey,
-        metadata: impl Fn(&Name) -> Option<Arc<GlAccount>>,
-    ) -> Option<Moved> {
-        let after = match self.accounts.get(key) {
-            Some(entry) => entry.account.clone(),
-            None => Account::empty(metadata(&key.0)?, key.1),
-        };
-        Some(Moved { after, change: 0, lowest: None })
-    }
-
     /// The same request gets the same answer; another one under the same reference is refused, and so is one whose
     /// transaction was taken back: answering it would say that something holds which does not.
     pub(super) fn replay(
@@ -236,6 +201,36 @@ impl Ledger {
     }
 }
 
+/// The accounts as the postings leave them, and as they were before if anybody knows.
+pub(super) fn move_balances(
+    postings: &[Posting],
+    before: impl Fn(&Name, Currency) -> Option<Account>,
+) -> Result<Vec<(AccountKey, Moved)>, Rejection> {
+    let mut accounts: Vec<(AccountKey, Moved)> = Vec::with_capacity(postings.len());
+    for posting in postings {
+        let (minor, currency) = (posting.money.minor(), posting.money.currency());
+        for (address, change) in
+            [(&posting.source, minor.checked_neg()), (&posting.destination, Some(minor))]
+        {
+            if &**address == WORLD {
+                continue;
+            }
+            let too_large = || Rejection::BalanceTooLarge { account: Name::clone(address) };
+            let is_known =
+                |known: &&mut (AccountKey, Moved)| known.0.1 == currency && known.0.0 == *address;
+            if let Some((_, moved)) = accounts.iter_mut().find(is_known) {
+                *moved = change.and_then(|change| moved.by(change)).ok_or_else(too_large)?;
+            } else {
+                let unmoved = |after| Moved { after, change: 0, lowest: None };
+                let moved = before(address, currency).and_then(|after| unmoved(after).by(change?));
+                let key = (Name::clone(address), currency);
+                accounts.push((key, moved.ok_or_else(too_large)?));
+            }
+        }
+    }
+    Ok(accounts)
+}
+
 impl Moved {
     fn by(&self, change: i64) -> Option<Self> {
         let money = Money::from_minor(change, self.after.balance.currency());
@@ -253,17 +248,15 @@ impl Moved {
 
 /// What a template may read: the balances of its own accounts.
 struct BoundRecords<'a> {
-    ledger: &'a Ledger,
     bound: &'a Bound<'a>,
+    /// One for each of them.
+    known: &'a [Option<&'a Entry>],
 }
 
 impl Records for BoundRecords<'_> {
     fn balance(&self, account: &str, asset: &str, _color: &str) -> Amount {
-        let Some(account) = self.bound.account(account, asset) else {
-            return Amount::ZERO;
-        };
-        let key = (Name::clone(&account.address), account.currency);
-        let known = self.ledger.accounts.get(&key);
+        let place = self.bound.place(account, asset);
+        let known = place.and_then(|place| *self.known.get(place)?);
         known.map_or(Amount::ZERO, |entry| entry.account.balance.minor().into())
     }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::hold::{Claim, HoldKey};
-use super::post::{Changes, Moved};
+use super::post::{Changes, Moved, move_balances};
 use super::{Admission, Event, Hold, Ledger, Posted, Transaction, to_microseconds};
 use crate::chart::GlCode;
 use crate::ids::TransactionId;
@@ -77,7 +77,10 @@ impl Ledger {
         let hold_effect = rulebook.rule(&original.event)?.hold();
         let effect = hold_effect.map(|(effect, _)| effect);
         let hold = self.revert_hold(hold_effect, original, revert_id)?;
-        let mut accounts = self.move_balances(&postings, |_| None)?;
+        let mut accounts = move_balances(&postings, |address, currency| {
+            let known = self.accounts.get(&(Name::clone(address), currency));
+            known.map(|entry| entry.account.clone())
+        })?;
         // Of several accounts that lack money, the first is named.
         accounts.sort_by(|(one, _), (other, _)| one.cmp(other));
         for ((address, currency), moved) in &mut accounts {

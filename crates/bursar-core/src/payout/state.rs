@@ -1,6 +1,7 @@
 //! What a payout is: its terms, its attempts, and where it stands.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,8 @@ use crate::rejection::Rejection;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Payout {
-    pub terms: Terms,
+    /// Shared by all its versions.
+    pub terms: Arc<Terms>,
     /// The latest is last. There is always one: its reference is fixed before anything is sent.
     pub attempts: Vec<Attempt>,
     pub state: State,

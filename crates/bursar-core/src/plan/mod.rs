@@ -180,9 +180,9 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
                 let name = reserve.id.to_string();
                 plan.add_reservation(&batch.rules().rulebook, &name, &reserve.terms.funds);
             }
-            Admitted::Decide(decide, _) => {
-                plan.keys.insert(decide.key.digest());
-                plan.flows.insert(FlowId::from(decide.decision.id));
+            Admitted::Decide(key, decision, _) => {
+                plan.keys.insert(key.digest());
+                plan.flows.insert(FlowId::from(decision.id));
             }
             Admitted::CreatePayout(create, _) => {
                 // Its id is new, unless the key is known: nothing can be on hold or booked under it yet.
@@ -194,13 +194,13 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
                     plan.accounts.extend(bookings.accounts(&terms.funds));
                 }
             }
-            Admitted::CancelPayout(cancel, _) => {
-                plan.keys.insert(cancel.key.digest());
-                plan.flows.insert(FlowId::from(cancel.cancellation.id));
+            Admitted::CancelPayout(key, cancellation, _) => {
+                plan.keys.insert(key.digest());
+                plan.flows.insert(FlowId::from(cancellation.id));
             }
-            Admitted::ResolvePayout(resolve, _) => {
-                plan.keys.insert(resolve.key.digest());
-                plan.flows.insert(FlowId::from(resolve.resolution.id));
+            Admitted::ResolvePayout(key, resolution, _) => {
+                plan.keys.insert(key.digest());
+                plan.flows.insert(FlowId::from(resolution.id));
             }
             Admitted::Report(report, _) => {
                 plan.flows.insert(report.flow);
@@ -223,7 +223,7 @@ pub fn plan(batch: &Batch<'_>) -> ReadPlan {
             Admitted::Mail(mail, admission) => plan.add_mail(mail, admission.now),
             Admitted::Drive(drive, admission) => plan.add_drive(drive, admission.now),
             Admitted::SetAside(lane, _, admission) => {
-                plan.add_claim(&Wake { lane: lane.clone(), limit: 1 }, admission.now);
+                plan.add_claim(&Wake { lane: (*lane).to_owned(), limit: 1 }, admission.now);
             }
             Admitted::Refused(_) => {}
         }

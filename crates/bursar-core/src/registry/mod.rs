@@ -240,6 +240,13 @@ impl Record {
 }
 
 impl Content {
+    pub fn merchant(&self) -> Option<&Merchant> {
+        match self {
+            Self::Merchant(merchant) => Some(merchant),
+            Self::Beneficiary(_) | Self::ApiKey(_) | Self::Alert(_) | Self::Endpoint(_) => None,
+        }
+    }
+
     pub fn endpoint(&self) -> Option<&Endpoint> {
         match self {
             Self::Endpoint(endpoint) => Some(endpoint),

@@ -211,9 +211,14 @@ impl Bound<'_> {
 
     /// The account at an address that holds this asset. A chart may keep several currencies at one address.
     pub fn account(&self, address: &str, asset: &str) -> Option<&BoundAccount> {
+        self.accounts.get(self.place(address, asset)?)
+    }
+
+    /// Which of its accounts that is.
+    pub(crate) fn place(&self, address: &str, asset: &str) -> Option<usize> {
         self.accounts
             .iter()
-            .find(|account| &*account.address == address && &*account.asset == asset)
+            .position(|account| &*account.address == address && &*account.asset == asset)
     }
 
     pub fn classify(&self, address: &str) -> Option<&Arc<GlAccount>> {

@@ -67,7 +67,7 @@ pub(crate) fn create_for(merchant: &str, number: u32, scheduled_at: Option<Times
         remarks: Remarks::default(),
     };
     Body::CreatePayout {
-        key: Key { scope: text(merchant), key: number.to_string() },
+        key: Key::new(text(merchant), number.to_string()),
         payout,
         actor: None,
     }

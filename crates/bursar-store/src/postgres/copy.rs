@@ -166,8 +166,8 @@ pub(crate) async fn keys<'k>(
         let digest = known.key.digest();
         let values: [&(dyn ToSql + Sync); 6] = [
             &digest.as_slice(),
-            &known.key.scope,
-            &known.key.key,
+            &known.key.scope(),
+            &known.key.key(),
             &known.request_hash.as_slice(),
             &known.flow.uuid(),
             &known.text,

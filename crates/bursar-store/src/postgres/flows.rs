@@ -92,7 +92,7 @@ pub(super) async fn keys(
     let known = |row| {
         let text: String = get(row, 4)?;
         Ok(KnownKey {
-            key: Key { scope: get(row, 0)?, key: get(row, 1)? },
+            key: Key::new(get(row, 0)?, get(row, 1)?),
             request_hash: hash(row, 2)?,
             flow: FlowId::from_uuid(get(row, 3)?),
             reply: Arc::new(FlowReply::decode(&text).map_err(damaged)?),
@@ -281,8 +281,8 @@ async fn save_keys(
         return copy::keys(session, keys.into_iter().map(|(_, known)| known)).await;
     }
     let digests: Vec<&[u8]> = keys.iter().map(|(digest, _)| digest.as_slice()).collect();
-    let scopes: Vec<&str> = keys.iter().map(|(_, known)| known.key.scope.as_str()).collect();
-    let texts: Vec<&str> = keys.iter().map(|(_, known)| known.key.key.as_str()).collect();
+    let scopes: Vec<&str> = keys.iter().map(|(_, known)| known.key.scope()).collect();
+    let texts: Vec<&str> = keys.iter().map(|(_, known)| known.key.key()).collect();
     let hashes: Vec<&[u8]> = keys.iter().map(|(_, known)| known.request_hash.as_slice()).collect();
     let flows: Vec<Uuid> = keys.iter().map(|(_, known)| known.flow.uuid()).collect();
     let replies: Vec<&str> = keys.iter().map(|(_, known)| known.text.as_str()).collect();

@@ -158,7 +158,7 @@ pub(super) fn lane_back(
 fn known_key(row: &Row<'_>) -> Result<KnownKey, StoreError> {
     let text: String = get(row, 4)?;
     Ok(KnownKey {
-        key: Key { scope: get(row, 0)?, key: get(row, 1)? },
+        key: Key::new(get(row, 0)?, get(row, 1)?),
         request_hash: get(row, 2)?,
         flow: flow_id(row, 3)?,
         reply: Arc::new(FlowReply::decode(&text).map_err(damaged)?),
@@ -302,8 +302,8 @@ pub(crate) fn insert_keys(connection: &Connection, keys: &[KnownKey]) -> Result<
         let (digest, flow) = (known.key.digest(), known.flow.uuid());
         let values = params![
             digest.as_slice(),
-            known.key.scope,
-            known.key.key,
+            known.key.scope(),
+            known.key.key(),
             known.request_hash.as_slice(),
             flow.as_bytes().as_slice(),
             known.text

@@ -36,7 +36,8 @@ impl<'r, S: Store + Query> Desk<'r, S> {
         self.admitted += 1;
         self.now += SignedDuration::from_secs(1);
         let admission = Admission::new(self.now, Seed::from(self.admitted));
-        let batch = Batch::new(self.rules, &[Request { admission, body }]);
+        let requests = [Request { admission, body }];
+        let batch = Batch::new(self.rules, &requests);
         turn(&mut self.store, &batch).await.unwrap()
     }
 

@@ -69,7 +69,7 @@ fn job(driven: &Driven) -> Effect {
 
 /// A payout as the API makes it, and its flow.
 async fn paid_by_api<S: Store + Query + Browse>(desk: &mut Desk<'_, S>, key: &str) -> FlowId {
-    let key = Key { scope: "merchant:m1".to_owned(), key: key.to_owned() };
+    let key = Key::new("merchant:m1".to_owned(), key.to_owned());
     let body = Body::CreatePayout { key, payout: new_payout("m1", "10.00"), actor: None };
     match desk.ask(body).await.unwrap() {
         Reply::Flow { reply, .. } => match &*reply {
@@ -156,7 +156,7 @@ async fn what_others_change_is_told_and_what_stands_still_is_told_again(
 
     // Somebody cancels it: the workflow is told, unless it has looked meanwhile.
     let id = PayoutId::from_uuid(flow.uuid());
-    let key = Key { scope: "house".to_owned(), key: "c1".to_owned() };
+    let key = Key::new("house".to_owned(), "c1".to_owned());
     let actor = "ops".to_owned();
     let cancellation = Cancellation { id, expected_version: None, actor };
     desk.ask(Body::CancelPayout { key, cancellation }).await.unwrap();
@@ -176,7 +176,7 @@ async fn a_job_that_is_lost_is_asked_for_and_never_done_again(store: impl Store 
     let mut desk = Desk::new(&rules, store, 1);
     desk.open_merchant().await;
     desk.fund().await;
-    let key = Key { scope: "merchant:m1".to_owned(), key: "k1".to_owned() };
+    let key = Key::new("merchant:m1".to_owned(), "k1".to_owned());
     let (payout, workflow) = (new_payout("m1", "10.00"), "somebody's".to_owned());
     let create = Body::CreateDrivenPayout { key, payout, workflow };
     let Reply::Flow { reply, .. } = desk.ask(create).await.unwrap() else { panic!("no payout") };
@@ -207,7 +207,7 @@ async fn a_delivery_of_a_workflow_is_not_sent_by_the_engine(store: impl Store + 
     desk.open_merchant().await;
     desk.fund().await;
     desk.ask(add(endpoint_id(1), &["*"])).await.unwrap();
-    let key = Key { scope: "merchant:m1".to_owned(), key: "k1".to_owned() };
+    let key = Key::new("merchant:m1".to_owned(), "k1".to_owned());
     let create = Body::CreatePayout { key, payout: new_payout("m1", "10.00"), actor: None };
     let send = Body::Mail(Mail::Deliver(deliver(10)));
     desk.now += SignedDuration::from_secs(1);

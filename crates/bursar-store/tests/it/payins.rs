@@ -92,7 +92,7 @@ async fn payins_are_booked_once(store: impl Store + Query + Browse) {
     let (small, _) = view(desk.ask(take(payin("a:b", "0.01", Said::Completed, "p3"))).await);
     assert_eq!((&*small.net, &*small.fee), ("0.01", "0.00"));
 
-    let key = Some(Key { scope: "ops".to_owned(), key: "k1".to_owned() });
+    let key = Some(Key::new("ops".to_owned(), "k1".to_owned()));
     let keyed = NewPayIn { key, ..payin("r2", "5", Said::Completed, "r2") };
     let (made, _) = view(desk.ask(take(keyed.clone())).await);
     assert_eq!(view(desk.ask(take(keyed.clone())).await), (made, true));

@@ -30,7 +30,7 @@ pub(crate) fn body(
     made: &mut Vec<Made>,
 ) -> Body {
     let text = |text: &str| text.to_owned();
-    let key = Key { scope: text("test"), key: format!("{name}-{b}") };
+    let key = Key::new(text("test"), format!("{name}-{b}"));
     if name == "create" {
         let id = PayoutId::new(admission.now, &admission.seed, 0);
         made.push((id, reference(admission.now, &admission.seed, &id.to_string(), 1)));
@@ -132,7 +132,7 @@ fn switch(name: &str, a: u8, b: u8) -> Switch {
 fn payin(a: u8, b: u8, amount: u32) -> NewPayIn {
     let said = Said::ALL[usize::from(a)];
     NewPayIn {
-        key: (b == 7).then(|| Key { scope: "test".to_owned(), key: format!("payin-{a}") }),
+        key: (b == 7).then(|| Key::new("test".to_owned(), format!("payin-{a}"))),
         actor: b.is_multiple_of(2).then(|| "ops".to_owned()),
         merchant: format!("m{}", b % 3),
         provider: "easy".to_owned(),

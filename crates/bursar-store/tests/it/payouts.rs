@@ -26,7 +26,7 @@ const HELD: &str = "holds:payout:m1:PKR";
 const BANK: &str = "assets:bank:b1:PKR";
 
 pub(crate) fn key(key: &str) -> Key {
-    Key { scope: "m1".to_owned(), key: key.to_owned() }
+    Key::new("m1".to_owned(), key.to_owned())
 }
 
 /// The fee is 0.50 and the VAT on it 0.05.

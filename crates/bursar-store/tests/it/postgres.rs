@@ -230,10 +230,12 @@ fn a_server_that_went_away_is_found_again() {
     let rules = rules();
     block_on(async {
         let mut store = Postgres::open(&cluster.url()).await.unwrap();
-        let batch = Batch::new(&rules, &[payin(0, 0)]);
+        let requests = [payin(0, 0), payin(0, 1)];
+        let (first, second) = requests.split_at(1);
+        let batch = Batch::new(&rules, first);
         turn(&mut store, &batch).await.unwrap();
         cluster.crash();
-        let next = Batch::new(&rules, &[payin(0, 1)]);
+        let next = Batch::new(&rules, second);
         assert!(matches!(
             turn(&mut store, &next).await,
             Err(StoreError::Unavailable(_) | StoreError::Unknown(_))

@@ -19,7 +19,7 @@ use crate::scratch::Scratch;
 use crate::workload::{block_on, concurrently, post, rules};
 
 fn key(key: &str) -> Key {
-    Key { scope: "m1".to_owned(), key: key.to_owned() }
+    Key::new("m1".to_owned(), key.to_owned())
 }
 
 /// 10.00 with a fee of 0.50 for an hour.
@@ -122,7 +122,7 @@ async fn keys(mut desk: Desk<'_, impl Store + Query>) {
     let again = desk.ask(reserve(key("a"), "10.00")).await.unwrap();
     assert_eq!(again, Reply::Flow { reply: Arc::clone(&reply), is_replay: true });
     assert_eq!(code(desk.ask(reserve(key("a"), "11")).await), "idempotency_mismatch");
-    let other = Key { scope: "m2".to_owned(), key: "a".to_owned() };
+    let other = Key::new("m2".to_owned(), "a".to_owned());
     let FlowReply::Reservation(first) = &*reply else { panic!("it is a reservation") };
     let second = view(desk.ask(reserve(other, "10")).await);
     assert_ne!(second.id, first.id, "the keys of two callers are apart");

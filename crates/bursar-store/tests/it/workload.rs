@@ -255,7 +255,7 @@ fn request(step: &Step, rules: &Rules, admitted: u32, past: &mut Past) -> Reques
 }
 
 fn flow_body(name: &str, step: &Step, admission: &Admission, past: &mut Past) -> Body {
-    let key = Key { scope: "test".to_owned(), key: format!("{name}-{}", step.reference) };
+    let key = Key::new("test".to_owned(), format!("{name}-{}", step.reference));
     let text = |text: &str| text.to_owned();
     match name {
         "reserve" => {

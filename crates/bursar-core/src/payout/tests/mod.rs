@@ -2,6 +2,8 @@
 
 mod stored;
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
@@ -41,7 +43,7 @@ fn payout(state: State, tries: u32) -> Payout {
     attempt.tries = tries;
     attempt.sent_by = (tries > 0).then(|| at(0));
     Payout {
-        terms: Terms {
+        terms: Arc::new(Terms {
             funds: Funds {
                 merchant: "m1".to_owned(),
                 bank: "b1".to_owned(),
@@ -58,7 +60,7 @@ fn payout(state: State, tries: u32) -> Payout {
             },
             scheduled_at: None,
             remarks: Remarks::default(),
-        },
+        }),
         attempts: vec![attempt],
         state,
         settled: None,

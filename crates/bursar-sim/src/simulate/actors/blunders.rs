@@ -96,16 +96,16 @@ fn payouts() -> Vec<Body> {
         NewPayout { remarks, ..good.clone() },
     ];
     let create = |(payout, number): (NewPayout, u32)| Body::CreatePayout {
-        key: Key { scope: text("blunders"), key: format!("blunder-{number}") },
+        key: Key::new(text("blunders"), format!("blunder-{number}")),
         payout,
         actor: None,
     };
     let mut bodies: Vec<Body> = bad.into_iter().zip(0..).map(create).collect();
-    let key = Key { scope: text("blunders"), key: text("with space") };
+    let key = Key::new(text("blunders"), text("with space"));
     bodies.push(Body::CreatePayout { key, payout: good, actor: None });
     let id = PayoutId::new(time_at(0), &Seed::from(1), 1);
     let cancellation = Cancellation { id, expected_version: None, actor: text("blunderer") };
-    let key = Key { scope: text("blunders"), key: text("cancel") };
+    let key = Key::new(text("blunders"), text("cancel"));
     bodies.push(Body::CancelPayout { key: key.clone(), cancellation: cancellation.clone() });
     let cancellation = Cancellation { actor: String::new(), ..cancellation };
     bodies.push(Body::CancelPayout { key, cancellation });

@@ -76,7 +76,7 @@ impl Merchants {
             let expected_version = (kind == CANCEL_STALE).then_some(1);
             let actor = "merchant".to_owned();
             let cancellation = Cancellation { id, expected_version, actor };
-            let key = Key { scope: "merchants".to_owned(), key: format!("cancel-{kind}-{number}") };
+            let key = Key::new("merchants".to_owned(), format!("cancel-{kind}-{number}"));
             return Some(Body::CancelPayout { key, cancellation });
         }
         if kind == ORDER {
@@ -87,7 +87,7 @@ impl Merchants {
         if kind == OTHER_AGAIN {
             "7.77".clone_into(&mut payout.amount);
         }
-        let key = Key { scope: payout.merchant.clone(), key: format!("order-{number}") };
+        let key = Key::new(payout.merchant.clone(), format!("order-{number}"));
         Some(Body::CreatePayout { key, payout, actor: None })
     }
 }

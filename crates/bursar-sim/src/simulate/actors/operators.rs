@@ -57,7 +57,7 @@ impl Operators {
         let (actor, is_approver) = PEOPLE.get(person).copied().unwrap_or_default();
         let is_stale = !scene.is_calm && self.dice.chance(100);
         self.count = self.count.saturating_add(1);
-        let key = Key { scope: "operators".to_owned(), key: format!("decide-{}", self.count) };
+        let key = Key::new("operators".to_owned(), format!("decide-{}", self.count));
         let resolution = Resolution {
             id,
             ruling,

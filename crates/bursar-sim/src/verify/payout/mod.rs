@@ -9,6 +9,8 @@ mod small;
 mod tell;
 mod world;
 
+use std::sync::Arc;
+
 use bursar_core::attempt::{Evidence, Source};
 use bursar_core::channel::Channel;
 use bursar_core::flow::check_version;
@@ -66,7 +68,7 @@ impl Around {
             remarks: Remarks::default(),
         };
         let anybody = Payout {
-            terms,
+            terms: Arc::new(terms),
             attempts: Vec::new(),
             state: State::Scheduled { until: NOW },
             settled: None,

@@ -42,8 +42,8 @@ async fn key(session: &Session<'_, Client<'_>>, known: &KnownKey) -> Result<(), 
                VALUES ($1, $2, $3, $4, $5, $6)";
     let values: [&(dyn ToSql + Sync); 6] = [
         &digest.as_slice(),
-        &known.key.scope,
-        &known.key.key,
+        &known.key.scope(),
+        &known.key.key(),
         &known.request_hash.as_slice(),
         &known.flow.uuid(),
         &known.text,

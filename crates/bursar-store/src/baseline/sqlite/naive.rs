@@ -37,8 +37,8 @@ fn key(connection: &Connection, known: &KnownKey) -> rusqlite::Result<()> {
     connection.prepare(sql)?.exists([digest.as_slice()])?;
     let values = params![
         digest.as_slice(),
-        known.key.scope,
-        known.key.key,
+        known.key.scope(),
+        known.key.key(),
         known.request_hash.as_slice(),
         flow.as_bytes().as_slice(),
         known.text

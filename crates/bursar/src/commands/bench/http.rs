@@ -184,7 +184,7 @@ pub(super) async fn ask_directly(submit: &Arc<dyn Submit>, count: u32) -> Result
                     scheduled_at: None,
                     remarks: Remarks::default(),
                 };
-                let key = Key { scope: text("own"), key: number.to_string() };
+                let key = Key::new(text("own"), number.to_string());
                 answered(submit.ask(Body::CreatePayout { key, payout, actor: None }).await)?;
             }
             Ok::<(), Failure>(())
