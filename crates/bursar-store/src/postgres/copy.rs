@@ -1,5 +1,6 @@
 //! Many rows of a kind by binary copy: the server takes them faster than by any statement.
 
+use std::io::Cursor;
 use std::pin::Pin;
 
 use bursar_core::commit::{FlowWrite, HoldWrite};
@@ -8,9 +9,8 @@ use bursar_core::flow::Flow;
 use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::{Hold, HoldState};
-use tokio_postgres::Transaction;
-use tokio_postgres::binary_copy::BinaryCopyInWriter;
-use tokio_postgres::types::{ToSql, Type};
+use futures_util::SinkExt as _;
+use tokio_postgres::{CopyInSink, Transaction};
 use uuid::Uuid;
 
 use super::classify;
@@ -34,33 +34,106 @@ const EVENTS: &str =
     "COPY events (commit_id, n, id, kind, resource, merchant, sequence, time, data)
     FROM STDIN BINARY";
 
-/// Rows on their way into a table.
+/// One value of a row.
+#[derive(Clone, Copy)]
+pub(crate) enum Field<'f> {
+    Null,
+    Number(i64),
+    Uuid(Uuid),
+    Text(&'f str),
+    Bytes(&'f [u8]),
+    /// A list of integers of four bytes.
+    Places(&'f [i32]),
+}
+
+impl From<Option<Uuid>> for Field<'_> {
+    fn from(uuid: Option<Uuid>) -> Self {
+        uuid.map_or(Self::Null, Self::Uuid)
+    }
+}
+
+/// Rows on their way into a table, in the server's own binary form.
 pub(crate) struct Copy {
-    writer: Pin<Box<BinaryCopyInWriter>>,
+    sink: Pin<Box<CopyInSink<Cursor<Vec<u8>>>>>,
+    /// What was not sent yet.
+    buffer: Vec<u8>,
     rows: usize,
 }
+
+/// Sent at once: large enough that sending costs nothing, small enough to be kept by the processor.
+const CHUNK: usize = 64 << 10;
+/// Signature, no flags, no extension.
+const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+/// Instead of the number of fields of another row.
+const END: &[u8] = &[0xff, 0xff];
 
 impl Copy {
     pub(crate) async fn begin(
         session: &Session<'_, Transaction<'_>>,
         sql: &str,
-        types: &[Type],
     ) -> Result<Self, StoreError> {
         let statement = session.prepare(sql).await?;
         let sink = session.client.copy_in(&statement).await.map_err(|error| classify(&error))?;
-        Ok(Self { writer: Box::pin(BinaryCopyInWriter::new(sink, types)), rows: 0 })
+        Ok(Self { sink: Box::pin(sink), buffer: HEADER.to_vec(), rows: 0 })
     }
 
-    pub(crate) async fn row(&mut self, values: &[&(dyn ToSql + Sync)]) -> Result<(), StoreError> {
+    pub(crate) async fn row(&mut self, fields: &[Field<'_>]) -> Result<(), StoreError> {
         self.rows = self.rows.saturating_add(1);
-        self.writer.as_mut().write(values).await.map_err(|error| classify(&error))
+        self.buffer.extend(i16::try_from(fields.len()).map_err(damaged)?.to_be_bytes());
+        for field in fields {
+            put(&mut self.buffer, *field)?;
+        }
+        if self.buffer.len() < CHUNK { Ok(()) } else { self.send().await }
+    }
+
+    async fn send(&mut self) -> Result<(), StoreError> {
+        let room = CHUNK.saturating_add(CHUNK >> 3);
+        let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(room));
+        self.sink.send(Cursor::new(full)).await.map_err(|error| classify(&error))
     }
 
     /// Every row was written, or it fails.
     pub(crate) async fn finish(mut self) -> Result<(), StoreError> {
-        let count = self.writer.as_mut().finish().await.map_err(|error| classify(&error))?;
+        self.buffer.extend(END);
+        self.send().await?;
+        let count = self.sink.as_mut().finish().await.map_err(|error| classify(&error))?;
         expect(count, self.rows)
     }
+}
+
+/// Length first, then the value; nothing is as long as minus one.
+fn put(buffer: &mut Vec<u8>, field: Field<'_>) -> Result<(), StoreError> {
+    let length = |length: usize| i32::try_from(length).map(i32::to_be_bytes).map_err(damaged);
+    match field {
+        Field::Null => buffer.extend((-1_i32).to_be_bytes()),
+        Field::Number(number) => {
+            buffer.extend(length(8)?);
+            buffer.extend(number.to_be_bytes());
+        }
+        Field::Uuid(uuid) => {
+            buffer.extend(length(16)?);
+            buffer.extend(uuid.as_bytes());
+        }
+        Field::Text(text) => return put(buffer, Field::Bytes(text.as_bytes())),
+        Field::Bytes(bytes) => {
+            buffer.extend(length(bytes.len())?);
+            buffer.extend(bytes);
+        }
+        Field::Places(places) => {
+            // One dimension without nulls, of type `int4`, this many, from 1 on; each with its length.
+            buffer.extend(length(places.len().saturating_mul(8).saturating_add(20))?);
+            for number in [1_i32, 0, 23] {
+                buffer.extend(number.to_be_bytes());
+            }
+            buffer.extend(length(places.len())?);
+            buffer.extend(1_i32.to_be_bytes());
+            for place in places {
+                buffer.extend(length(4)?);
+                buffer.extend(place.to_be_bytes());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Holds that were not there before.
@@ -68,22 +141,19 @@ pub(crate) async fn holds(
     session: &Session<'_, Transaction<'_>>,
     changes: &[&HoldWrite],
 ) -> Result<(), StoreError> {
-    let types =
-        [Type::INT8, Type::TEXT, Type::TEXT, Type::TEXT, Type::INT8, Type::INT8, Type::UUID];
-    let mut copy = Copy::begin(session, HOLDS, &types).await?;
+    let mut copy = Copy::begin(session, HOLDS).await?;
     for HoldWrite { key, after, .. } in changes {
         let code: i64 = key.code.to_string().parse().map_err(damaged)?;
-        let (currency, minor) = (after.money.currency(), after.money.minor());
-        let values: [&(dyn ToSql + Sync); 7] = [
-            &code,
-            &key.reference,
-            &&*after.account,
-            &currency.code(),
-            &minor,
-            &i64::from(after.epoch),
-            &ended_by(after),
+        let fields = [
+            Field::Number(code),
+            Field::Text(&key.reference),
+            Field::Text(&after.account),
+            Field::Text(after.money.code()),
+            Field::Number(after.money.minor()),
+            Field::Number(i64::from(after.epoch)),
+            ended_by(after).into(),
         ];
-        copy.row(&values).await?;
+        copy.row(&fields).await?;
     }
     copy.finish().await
 }
@@ -100,33 +170,21 @@ pub(crate) async fn flows<'f>(
     session: &Session<'_, Transaction<'_>>,
     flows: impl Iterator<Item = (&'f Flow, impl AsRef<str>)>,
 ) -> Result<(), StoreError> {
-    let (text, number) = (Type::TEXT, Type::INT8);
-    let types = [
-        Type::UUID,
-        text.clone(),
-        text.clone(),
-        text.clone(),
-        number.clone(),
-        number.clone(),
-        text,
-        number.clone(),
-        number,
-    ];
-    let mut copy = Copy::begin(session, FLOWS, &types).await?;
+    let mut copy = Copy::begin(session, FLOWS).await?;
     for (flow, state) in flows {
         let number = |number: u64| i64::try_from(number).map_err(damaged);
-        let values: [&(dyn ToSql + Sync); 9] = [
-            &flow.id.uuid(),
-            &flow.state.kind(),
-            &flow.merchant,
-            &flow.state.status(),
-            &number(flow.version)?,
-            &number(flow.sequence)?,
-            &state.as_ref(),
-            &flow.created_at.as_microsecond(),
-            &flow.updated_at.as_microsecond(),
+        let fields = [
+            Field::Uuid(flow.id.uuid()),
+            Field::Text(flow.state.kind()),
+            Field::Text(&flow.merchant),
+            Field::Text(flow.state.status()),
+            Field::Number(number(flow.version)?),
+            Field::Number(number(flow.sequence)?),
+            Field::Text(state.as_ref()),
+            Field::Number(flow.created_at.as_microsecond()),
+            Field::Number(flow.updated_at.as_microsecond()),
         ];
-        copy.row(&values).await?;
+        copy.row(&fields).await?;
     }
     copy.finish().await
 }
@@ -135,10 +193,11 @@ pub(crate) async fn attempts(
     session: &Session<'_, Transaction<'_>>,
     changes: &[FlowWrite],
 ) -> Result<(), StoreError> {
-    let mut copy = Copy::begin(session, ATTEMPTS, &[Type::TEXT, Type::TEXT, Type::UUID]).await?;
+    let mut copy = Copy::begin(session, ATTEMPTS).await?;
     for change in changes {
         for (speaker, reference) in change.new_references() {
-            copy.row(&[&&*speaker, &reference, &change.after.id.uuid()]).await?;
+            let flow = Field::Uuid(change.after.id.uuid());
+            copy.row(&[Field::Text(&speaker), Field::Text(reference), flow]).await?;
         }
     }
     copy.finish().await
@@ -148,9 +207,9 @@ pub(super) async fn due(
     session: &Session<'_, Transaction<'_>>,
     rows: &DueRows,
 ) -> Result<(), StoreError> {
-    let mut copy = Copy::begin(session, DUE, &[Type::TEXT, Type::INT8, Type::UUID]).await?;
+    let mut copy = Copy::begin(session, DUE).await?;
     for ((lane, time), flow) in rows.lanes.iter().zip(&rows.times).zip(&rows.flows) {
-        copy.row(&[lane, time, flow]).await?;
+        copy.row(&[Field::Text(lane), Field::Number(*time), Field::Uuid(*flow)]).await?;
     }
     copy.finish().await
 }
@@ -160,19 +219,18 @@ pub(crate) async fn keys<'k>(
     session: &Session<'_, Transaction<'_>>,
     keys: impl Iterator<Item = &'k KnownKey>,
 ) -> Result<(), StoreError> {
-    let types = [Type::BYTEA, Type::TEXT, Type::TEXT, Type::BYTEA, Type::UUID, Type::TEXT];
-    let mut copy = Copy::begin(session, KEYS, &types).await?;
+    let mut copy = Copy::begin(session, KEYS).await?;
     for known in keys {
         let digest = known.key.digest();
-        let values: [&(dyn ToSql + Sync); 6] = [
-            &digest.as_slice(),
-            &known.key.scope(),
-            &known.key.key(),
-            &known.request_hash.as_slice(),
-            &known.flow.uuid(),
-            &known.text,
+        let fields = [
+            Field::Bytes(&digest),
+            Field::Text(known.key.scope()),
+            Field::Text(known.key.key()),
+            Field::Bytes(&known.request_hash),
+            Field::Uuid(known.flow.uuid()),
+            Field::Text(&known.text),
         ];
-        copy.row(&values).await?;
+        copy.row(&fields).await?;
     }
     copy.finish().await
 }
@@ -182,33 +240,21 @@ pub(crate) async fn events(
     id: CommitId,
     events: &[FeedEvent],
 ) -> Result<(), StoreError> {
-    let (uuid, text, number) = (Type::UUID, Type::TEXT, Type::INT8);
-    let types = [
-        uuid.clone(),
-        number.clone(),
-        uuid,
-        text.clone(),
-        text.clone(),
-        text.clone(),
-        number.clone(),
-        number,
-        text,
-    ];
-    let commit_id = id.uuid();
-    let mut copy = Copy::begin(session, EVENTS, &types).await?;
+    let commit_id = Field::Uuid(id.uuid());
+    let mut copy = Copy::begin(session, EVENTS).await?;
     for (event, n) in events.iter().zip(0_i64..) {
-        let values: [&(dyn ToSql + Sync); 9] = [
-            &commit_id,
-            &n,
-            &event.id.uuid(),
-            &event.kind,
-            &event.resource,
-            &event.merchant,
-            &i64::try_from(event.sequence).map_err(damaged)?,
-            &event.time.as_microsecond(),
-            &event.data,
+        let fields = [
+            commit_id,
+            Field::Number(n),
+            Field::Uuid(event.id.uuid()),
+            Field::Text(&event.kind),
+            Field::Text(&event.resource),
+            Field::Text(&event.merchant),
+            Field::Number(i64::try_from(event.sequence).map_err(damaged)?),
+            Field::Number(event.time.as_microsecond()),
+            Field::Text(&event.data),
         ];
-        copy.row(&values).await?;
+        copy.row(&fields).await?;
     }
     copy.finish().await
 }

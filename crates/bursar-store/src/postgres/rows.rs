@@ -4,10 +4,10 @@
 use bursar_core::ids::{CommitId, TransactionId};
 use bursar_core::ledger::Transaction;
 use futures_util::future::join;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::copy::{Copy, MANY};
+use super::copy::{Copy, Field, MANY};
 use super::session::Session;
 use crate::StoreError;
 use crate::postings::{encode, entries};
@@ -116,10 +116,14 @@ async fn copy_transactions(
     id: CommitId,
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
-    let mut copy = Copy::begin(session, COPY_TRANSACTIONS, &types([Type::TEXT])).await?;
+    let mut copy = Copy::begin(session, COPY_TRANSACTIONS).await?;
     for (n, row) in in_order(rows) {
-        let postings = encode(&row.postings)?;
-        copy_transaction(&mut copy, id, (n, row), &[&postings]).await?;
+        let (header, postings) = (header(id, n, row), encode(&row.postings)?);
+        let mut fields = [Field::Text(&postings); 10];
+        for (field, value) in fields.iter_mut().zip(header) {
+            *field = value;
+        }
+        copy.row(&fields).await?;
     }
     copy.finish().await
 }
@@ -130,47 +134,25 @@ pub(crate) async fn copy_headers(
     id: CommitId,
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
-    let mut copy = Copy::begin(session, COPY_HEADERS, &types(None)).await?;
-    for numbered in in_order(rows) {
-        copy_transaction(&mut copy, id, numbered, &[]).await?;
+    let mut copy = Copy::begin(session, COPY_HEADERS).await?;
+    for (n, row) in in_order(rows) {
+        copy.row(&header(id, n, row)).await?;
     }
     copy.finish().await
 }
 
-fn types(more: impl IntoIterator<Item = Type>) -> Vec<Type> {
-    let (uuid, text, bytes, number) = (Type::UUID, Type::TEXT, Type::BYTEA, Type::INT8);
-    let header = [
-        uuid.clone(),
-        uuid.clone(),
-        number.clone(),
-        text.clone(),
-        text,
-        bytes.clone(),
-        bytes,
-        number,
-        uuid,
-    ];
-    header.into_iter().chain(more).collect()
-}
-
-async fn copy_transaction(
-    copy: &mut Copy,
-    id: CommitId,
-    (n, row): (i64, &Transaction),
-    more: &[&(dyn ToSql + Sync)],
-) -> Result<(), StoreError> {
-    let header: [&(dyn ToSql + Sync); 9] = [
-        &row.id.uuid(),
-        &id.uuid(),
-        &n,
-        &&*row.event,
-        &row.reference,
-        &row.request_hash.as_slice(),
-        &row.rulebook_hash.as_slice(),
-        &row.effective_at.as_microsecond(),
-        &row.reverts.map(TransactionId::uuid),
-    ];
-    copy.row(&[header.as_slice(), more].concat()).await
+fn header(id: CommitId, n: i64, row: &Transaction) -> [Field<'_>; 9] {
+    [
+        Field::Uuid(row.id.uuid()),
+        Field::Uuid(id.uuid()),
+        Field::Number(n),
+        Field::Text(&row.event),
+        Field::Text(&row.reference),
+        Field::Bytes(&row.request_hash),
+        Field::Bytes(&row.rulebook_hash),
+        Field::Number(row.effective_at.as_microsecond()),
+        row.reverts.map(TransactionId::uuid).into(),
+    ]
 }
 
 async fn copy_entries(
@@ -178,11 +160,10 @@ async fn copy_entries(
     id: CommitId,
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
-    let types = [Type::TEXT, Type::UUID, Type::INT4_ARRAY];
-    let mut copy = Copy::begin(session, COPY_ENTRIES, &types).await?;
-    let commit_id = id.uuid();
+    let mut copy = Copy::begin(session, COPY_ENTRIES).await?;
+    let commit_id = Field::Uuid(id.uuid());
     for (account, places) in entries(rows) {
-        copy.row(&[&account, &commit_id, &places]).await?;
+        copy.row(&[Field::Text(account), commit_id, Field::Places(&places)]).await?;
     }
     copy.finish().await
 }

@@ -8,14 +8,14 @@ use bursar_core::ledger::{Account, Transaction};
 use bursar_core::money::Currency;
 use bursar_core::numscript::Name;
 use futures_util::future::join;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Transaction as Client};
 
 use super::{Baseline, Rows};
 use crate::Location;
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::postgres::accounts::{chart_line, codes};
-use crate::postgres::copy::{self, Copy};
+use crate::postgres::copy::{self, Copy, Field};
 use crate::postgres::session::Session;
 use crate::postgres::{self, classify, rows};
 use crate::{Postgres, StoreError};
@@ -214,16 +214,18 @@ async fn copy_postings(
     session: &Session<'_, Client<'_>>,
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
-    let types = [Type::UUID, Type::INT8, Type::TEXT, Type::TEXT, Type::TEXT, Type::INT8];
-    let mut copy = Copy::begin(session, COPY_POSTINGS, &types).await?;
+    let mut copy = Copy::begin(session, COPY_POSTINGS).await?;
     for row in rows {
-        let id = row.id.uuid();
         for (posting, n) in row.postings.iter().zip(0_i64..) {
-            let (currency, minor) = (posting.money.currency(), posting.money.minor());
-            let (source, destination) = (&*posting.source, &*posting.destination);
-            let values: [&(dyn ToSql + Sync); 6] =
-                [&id, &n, &source, &destination, &currency.code(), &minor];
-            copy.row(&values).await?;
+            let fields = [
+                Field::Uuid(row.id.uuid()),
+                Field::Number(n),
+                Field::Text(&posting.source),
+                Field::Text(&posting.destination),
+                Field::Text(posting.money.code()),
+                Field::Number(posting.money.minor()),
+            ];
+            copy.row(&fields).await?;
         }
     }
     copy.finish().await
