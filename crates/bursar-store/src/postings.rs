@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bursar_core::journal::{Posting, touched};
+use bursar_core::ids::TransactionId;
+use bursar_core::journal::{Posting, WORLD};
 use bursar_core::ledger::Transaction;
 use bursar_core::money::Money;
 
@@ -29,8 +30,10 @@ pub(crate) fn encode(postings: &[Posting]) -> Result<String, StoreError> {
     String::from_utf8(text).map_err(damaged)
 }
 
-pub(crate) fn decode(text: &str) -> Result<Vec<Posting>, StoreError> {
-    let rows: Vec<(String, String, String, i64)> = serde_json::from_str(text).map_err(damaged)?;
+pub(crate) fn decode(id: TransactionId, text: &str) -> Result<Vec<Posting>, StoreError> {
+    let unreadable = |error| damaged(format!("the postings of {id} cannot be read: {error}"));
+    let rows: Vec<(String, String, String, i64)> =
+        serde_json::from_str(text).map_err(unreadable)?;
     let posting = |(source, destination, currency, minor): (String, String, String, i64)| {
         let currency = parse(&currency, "a currency")?;
         let money = Money::from_minor(minor, currency);
@@ -43,8 +46,13 @@ pub(crate) fn decode(text: &str) -> Result<Vec<Posting>, StoreError> {
 pub(crate) fn entries(transactions: &[Transaction]) -> BTreeMap<&str, Vec<i32>> {
     let mut entries: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
     for (transaction, place) in transactions.iter().zip(0..) {
-        for account in touched(&transaction.postings) {
-            entries.entry(account).or_default().push(place);
+        let postings = transaction.postings.iter();
+        let accounts = postings.flat_map(|posting| [&*posting.source, &*posting.destination]);
+        for account in accounts.filter(|account| *account != WORLD) {
+            let places = entries.entry(account).or_default();
+            if places.last() != Some(&place) {
+                places.push(place);
+            }
         }
     }
     entries
@@ -52,8 +60,10 @@ pub(crate) fn entries(transactions: &[Transaction]) -> BTreeMap<&str, Vec<i32>> 
 
 #[cfg(test)]
 mod tests {
+    use bursar_core::ids::TransactionId;
     use bursar_core::journal::Posting;
     use bursar_core::money::Money;
+    use uuid::Uuid;
 
     use super::{decode, encode};
 
@@ -68,9 +78,14 @@ mod tests {
             posting("merchants:m1:available:PKR", "merchants:m1:reserved:PKR", 1),
             posting("a\"quote\\", "world", i64::MAX),
         ];
+        let id = TransactionId::from_uuid(Uuid::nil());
         for count in 0..=postings.len() {
-            assert_eq!(decode(&encode(&postings[..count]).unwrap()).unwrap(), postings[..count]);
+            let text = encode(&postings[..count]).unwrap();
+            assert_eq!(decode(id, &text).unwrap(), postings[..count]);
         }
-        assert_eq!(encode(&postings[..1]).unwrap(), r#"[["merchants:m1:available:PKR","merchants:m1:reserved:PKR","PKR",1]]"#);
+        let text = r#"[["merchants:m1:available:PKR","merchants:m1:reserved:PKR","PKR",1]]"#;
+        assert_eq!(encode(&postings[..1]).unwrap(), text);
+        let error = decode(id, &text[1..]).unwrap_err().to_string();
+        assert!(error.contains(&id.to_string()), "{error}");
     }
 }

@@ -15,6 +15,12 @@ pub use pattern::{Pattern, PatternError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GlCode(u32);
 
+impl GlCode {
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// Which side of the books an account grows on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {

@@ -6,8 +6,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use crate::chart::{GlAccount, GlCode, Side};
 use crate::money::{Currency, Money, decimal};
 use crate::numscript::Name;
@@ -104,17 +102,26 @@ pub fn touched(postings: &[Posting]) -> Vec<&Name> {
 
 /// Per currency, debits equal credits. `@world` alone would hide any mistake: this is what makes it double entry.
 fn balance(legs: &[Leg<'_>]) -> Result<(), JournalError> {
-    let mut sums: BTreeMap<Currency, (i128, i128)> = BTreeMap::new();
+    // Few: a list is faster than a tree.
+    let mut sums: Vec<(Currency, i128, i128)> = Vec::with_capacity(1);
     for leg in legs {
-        let (debits, credits) = sums.entry(leg.money.currency()).or_default();
-        let sum = match leg.side {
-            Side::Debit => debits,
-            Side::Credit => credits,
+        let (currency, minor) = (leg.money.currency(), i128::from(leg.money.minor()));
+        let (debit, credit) = match leg.side {
+            Side::Debit => (minor, 0),
+            Side::Credit => (0, minor),
         };
-        *sum = sum.saturating_add(i128::from(leg.money.minor()));
+        match sums.iter_mut().find(|(known, ..)| *known == currency) {
+            Some((_, debits, credits)) => {
+                *debits = debits.saturating_add(debit);
+                *credits = credits.saturating_add(credit);
+            }
+            None => sums.push((currency, debit, credit)),
+        }
     }
-    match sums.into_iter().find(|(_, (debits, credits))| debits != credits) {
-        Some((currency, (debits, credits))) => {
+    // Of several currencies that do not balance, the first is named.
+    let unbalanced = sums.into_iter().filter(|(_, debits, credits)| debits != credits);
+    match unbalanced.min_by_key(|(currency, ..)| *currency) {
+        Some((currency, debits, credits)) => {
             Err(JournalError::Unbalanced { currency, debits, credits })
         }
         None => Ok(()),

@@ -84,9 +84,8 @@ impl Ledger {
             .map_err(|error| Rejection::NotDoubleEntry { error })?;
         let mut accounts = move_balances(&postings, |address, currency| {
             let mut accounts = bound.accounts().iter().zip(&known);
-            let (account, known) = accounts.find(|(account, _)| {
-                account.currency == currency && account.address == *address
-            })?;
+            let (account, known) = accounts
+                .find(|(account, _)| account.currency == currency && account.address == *address)?;
             let empty = || Account::empty(Arc::clone(&account.gl), currency);
             Some(known.map_or_else(empty, |entry| entry.account.clone()))
         })?;

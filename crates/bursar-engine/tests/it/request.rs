@@ -66,11 +66,7 @@ pub(crate) fn create_for(merchant: &str, number: u32, scheduled_at: Option<Times
         scheduled_at,
         remarks: Remarks::default(),
     };
-    Body::CreatePayout {
-        key: Key::new(text(merchant), number.to_string()),
-        payout,
-        actor: None,
-    }
+    Body::CreatePayout { key: Key::new(text(merchant), number.to_string()), payout, actor: None }
 }
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {

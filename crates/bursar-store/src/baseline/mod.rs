@@ -1,7 +1,6 @@
-//! Baselines for benchmarks: the same rows, written without a decision.
+//! Baselines for benchmarks: what was decided, written without a decision.
 //!
-//! *Raw* is the limit that a store is measured against: rows that were decided elsewhere, into the same tables, by the
-//! fastest bulk path. *Naive* is what one writes first: a transaction per event, a statement per row, a
+//! *Raw* is the limit that a store is measured against: rows that were decided elsewhere, by the fastest bulk path. *Naive* is what one writes first: a transaction per event, a statement per row, a
 //! balance update per posting. Neither checks anything, so they make books of their own and refuse books that are there.
 //! Both follow a fixed recipe, so that figures of different versions can be compared: a row for each posting, indexed by
 //! account in place, whatever the engine does to keep and to find them.
@@ -49,7 +48,7 @@ pub trait Baseline {
     /// Tables and indexes that raw and naive have, if the engine has something else instead.
     fn follow_recipe(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 
-    /// Back to the tables of the engine, with all rows, so that they can be read. Nothing, if it does not follow the recipe.
+    /// Back to tables that the engine can read, with all rows. Nothing, if they are such tables.
     fn leave_recipe(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Raw: the transactions, postings and events of a commit, the accounts as it leaves them, holds, flows and keys that

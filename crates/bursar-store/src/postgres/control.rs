@@ -12,7 +12,7 @@ use crate::chart_lines::damaged;
 
 /// In one statement, so that version and switches are of one moment.
 const CONTROL: &str =
-    "SELECT h.control_version, f.scope, f.details FROM head h LEFT JOIN freezes f ON true";
+    "SELECT h.switches_version, f.scope, f.details FROM head h LEFT JOIN freezes f ON true";
 
 pub(super) async fn load(session: &Session<'_, impl GenericClient>) -> Result<Control, StoreError> {
     let rows = session.query(CONTROL, &[]).await?;

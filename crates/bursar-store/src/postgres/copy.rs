@@ -101,7 +101,7 @@ impl Copy {
     }
 }
 
-/// Length first, then the value; nothing is as long as minus one.
+/// Length first, then the value. Null has the length -1.
 fn put(buffer: &mut Vec<u8>, field: Field<'_>) -> Result<(), StoreError> {
     let length = |length: usize| i32::try_from(length).map(i32::to_be_bytes).map_err(damaged);
     match field {
@@ -143,9 +143,8 @@ pub(crate) async fn holds(
 ) -> Result<(), StoreError> {
     let mut copy = Copy::begin(session, HOLDS).await?;
     for HoldWrite { key, after, .. } in changes {
-        let code: i64 = key.code.to_string().parse().map_err(damaged)?;
         let fields = [
-            Field::Number(code),
+            Field::Number(i64::from(key.code.number())),
             Field::Text(&key.reference),
             Field::Text(&after.account),
             Field::Text(after.money.code()),

@@ -32,9 +32,12 @@ const UPDATE: &str = "UPDATE flows f
     FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[])
          AS k (id, status, version, sequence, state, updated_at, before)
     WHERE f.id = k.id AND f.version = k.before";
-const GONE: &str = "DELETE FROM due d
-    USING unnest($1::text[], $2::bigint[], $3::uuid[]) AS k (lane, due_at, flow)
-    WHERE d.lane = k.lane AND d.due_at = k.due_at AND d.flow = k.flow";
+/// One look for each: a plan made while nothing waited must not walk through all that waits now. The flows are locked, so
+/// rows stay where they are.
+const GONE: &str = "DELETE FROM due WHERE ctid = ANY (ARRAY(
+        SELECT found.ctid FROM unnest($1::text[], $2::bigint[], $3::uuid[]) AS k (lane, due_at, flow)
+        CROSS JOIN LATERAL (SELECT d.ctid FROM due d
+            WHERE d.lane = k.lane AND d.due_at = k.due_at AND d.flow = k.flow LIMIT 1) AS found))";
 
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
@@ -183,16 +186,10 @@ pub(super) fn flow(row: &Row) -> Result<Flow, StoreError> {
 pub(super) async fn change(
     session: &Session<'_, Transaction<'_>>,
     commit: &Commit,
+    gone: &DueRows,
 ) -> Result<(), StoreError> {
     let known: Vec<&FlowWrite> =
         commit.flows.iter().filter(|change| change.before.is_some()).collect();
-    let mut gone = DueRows::default();
-    for change in &commit.flows {
-        let before = change.due_before();
-        if before != change.after.due() {
-            gone.extend(before, change.after.id);
-        }
-    }
     session.prepare_all(&[UPDATE, GONE]).await?;
     let (updated, deleted) = join(
         update_flows(session, &known),
@@ -207,6 +204,7 @@ pub(super) async fn change(
 pub(super) async fn save(
     session: &Session<'_, Transaction<'_>>,
     commit: &Commit,
+    come: &DueRows,
 ) -> Result<(), StoreError> {
     save_keys(session, &commit.keys).await?;
     let new: Vec<&FlowWrite> =
@@ -219,15 +217,8 @@ pub(super) async fn save(
         copy::flows(session, flows.map(|flow| (flow, flow.encode()))).await?;
         copy::attempts(session, &commit.flows).await?;
     }
-    let mut come = DueRows::default();
-    for change in &commit.flows {
-        let due = change.after.due();
-        if change.due_before() != due {
-            come.extend(due, change.after.id);
-        }
-    }
     if come.flows.len() >= MANY {
-        return copy::due(session, &come).await;
+        return copy::due(session, come).await;
     }
     let sql = "INSERT INTO due (lane, due_at, flow) SELECT * FROM unnest($1::text[], $2::bigint[], $3::uuid[])";
     session.write(sql, &[&come.lanes, &come.times, &come.flows], come.flows.len()).await
@@ -261,6 +252,19 @@ pub(super) struct DueRows {
 }
 
 impl DueRows {
+    /// Those that go and those that come with a commit.
+    pub(super) fn of(commit: &Commit) -> (Self, Self) {
+        let (mut gone, mut come) = (Self::default(), Self::default());
+        for change in &commit.flows {
+            let (before, after) = (change.due_before(), change.after.due());
+            if before != after {
+                gone.extend(before, change.after.id);
+                come.extend(after, change.after.id);
+            }
+        }
+        (gone, come)
+    }
+
     fn extend(&mut self, due: Option<Due>, flow: FlowId) {
         if let Some(due) = due {
             self.lanes.push(due.lane);

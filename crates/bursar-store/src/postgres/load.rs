@@ -19,12 +19,12 @@ const ACCOUNTS: &str = "SELECT address, balance, currency, line FROM accounts
     JOIN unnest($1::text[], $2::text[]) AS k (address, currency) USING (address, currency)";
 const HOLDS: &str =
     "SELECT h.gl, h.reference, h.account, h.currency, h.amount, h.epoch, h.ended_by FROM holds h
-     JOIN unnest($1::text[], $2::text[]) AS k (gl, reference)
-         ON h.gl = k.gl::bigint AND h.reference = k.reference";
+     JOIN unnest($1::bigint[], $2::text[]) AS k (gl, reference)
+         ON h.gl = k.gl AND h.reference = k.reference";
 const REFERENCES: &str = "SELECT event, reference, id, request_hash FROM transactions
     JOIN unnest($1::text[], $2::text[]) AS k (event, reference) USING (event, reference)";
 
-/// The records, and the version of all merchants: read before any of them, so that they are at least as new.
+/// The records, and the version of all merchants, which is read before any merchant: none of them is older.
 ///
 /// All questions are sent together and answered in this order. References come last: what was posted since the reads
 /// before them must be known as posted.
@@ -95,7 +95,7 @@ async fn holds(
     if plan.holds.is_empty() {
         return Ok(Vec::new());
     }
-    let codes: Vec<String> = plan.holds.iter().map(|key| key.code.to_string()).collect();
+    let codes: Vec<i64> = plan.holds.iter().map(|key| i64::from(key.code.number())).collect();
     let references: Vec<&str> = plan.holds.iter().map(|key| key.reference.as_str()).collect();
     session.query(HOLDS, &[&codes, &references]).await
 }
@@ -132,8 +132,9 @@ pub(super) const TRANSACTIONS: &str =
 
 pub(super) fn transaction(row: &Row) -> Result<Transaction, StoreError> {
     let reverts: Option<Uuid> = get(row, 6)?;
+    let id = TransactionId::from_uuid(get(row, 0)?);
     Ok(Transaction {
-        id: TransactionId::from_uuid(get(row, 0)?),
+        id,
         event: get::<String>(row, 1)?.into(),
         reference: get(row, 2)?,
         request_hash: hash(row, 3)?,
@@ -141,7 +142,7 @@ pub(super) fn transaction(row: &Row) -> Result<Transaction, StoreError> {
         effective_at: time(get(row, 5)?)?,
         inserted_at: time(get(row, 7)?)?,
         reverts: reverts.map(TransactionId::from_uuid),
-        postings: postings::decode(get(row, 11)?)?,
+        postings: postings::decode(id, get(row, 11)?)?,
     })
 }
 

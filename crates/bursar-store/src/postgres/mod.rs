@@ -41,9 +41,32 @@ mod embedded {
 /// Unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// What a connection is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Use {
+    Turns,
+    Reports,
+}
+
+impl Use {
+    /// How statements are planned.
+    const fn plans(self) -> &'static str {
+        match self {
+            // Once, whatever was in the tables then: for each row that is asked for, a look into an index. To plan them
+            // anew would cost a turn with few requests more than to run them.
+            Self::Turns => {
+                "SET plan_cache_mode = force_generic_plan; SET enable_hashjoin = off; SET enable_mergejoin = off"
+            }
+            // Each time, for what is asked. Plans made on empty tables stay bad.
+            Self::Reports => "SET plan_cache_mode = force_custom_plan",
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Postgres {
     config: Config,
+    used_for: Use,
     pub(crate) client: Client,
     pub(crate) statements: Statements,
     pub(crate) lines: ChartLines,
@@ -68,7 +91,7 @@ impl std::fmt::Debug for PostgresTurn<'_> {
 impl Postgres {
     /// Whether a database holds books.
     pub async fn exists(url: &str) -> Result<bool, StoreError> {
-        let client = connect(&parse(url)?).await?;
+        let client = connect(&parse(url)?, Use::Reports).await?;
         let found = client.query_one("SELECT to_regclass('head') IS NOT NULL", &[]).await;
         found.and_then(|row| row.try_get(0)).map_err(|error| classify(&error))
     }
@@ -81,18 +104,18 @@ impl Postgres {
     /// Reads books whose schema the process that writes has brought up to date.
     pub async fn reader(url: &str) -> Result<Self, StoreError> {
         let config = parse(url)?;
-        let client = connect(&config).await?;
-        Self::connected(config, client).await
+        let client = connect(&config, Use::Reports).await?;
+        Self::connected(config, Use::Reports, client).await
     }
 
-    async fn connected(config: Config, client: Client) -> Result<Self, StoreError> {
+    async fn connected(config: Config, used_for: Use, client: Client) -> Result<Self, StoreError> {
         let lines = row::chart_lines(&client).await?;
         let statements = Statements::default();
-        Ok(Self { config, client, statements, lines, is_of_one_moment: false })
+        Ok(Self { config, used_for, client, statements, lines, is_of_one_moment: false })
     }
 
     pub(crate) async fn open_at(config: Config) -> Result<Self, StoreError> {
-        let mut client = connect(&config).await?;
+        let mut client = connect(&config, Use::Turns).await?;
         // One process at a time changes the schema; the others wait and find it done.
         let lock = "SELECT pg_advisory_lock(7002114)";
         client.batch_execute(lock).await.map_err(|error| classify(&error))?;
@@ -100,7 +123,7 @@ impl Postgres {
         migrated.map_err(|error| StoreError::from_migration(&error))?;
         let unlock = "SELECT pg_advisory_unlock(7002114)";
         client.batch_execute(unlock).await.map_err(|error| classify(&error))?;
-        Self::connected(config, client).await
+        Self::connected(config, Use::Turns, client).await
     }
 
     fn session(&self) -> Session<'_, Client> {
@@ -118,7 +141,7 @@ impl Postgres {
                     .to_owned(),
             ));
         }
-        self.client = connect(&self.config).await?;
+        self.client = connect(&self.config, self.used_for).await?;
         self.statements = Statements::default();
         self.lines = row::chart_lines(&self.client).await?;
         Ok(())
@@ -136,19 +159,19 @@ pub(crate) fn parse(url: &str) -> Result<Config, StoreError> {
     Ok(config)
 }
 
-pub(crate) async fn connect(config: &Config) -> Result<Client, StoreError> {
+pub(crate) async fn connect(config: &Config, used_for: Use) -> Result<Client, StoreError> {
     let (client, connection) = config.connect(NoTls).await.map_err(|error| {
         StoreError::Unavailable(format!("PostgreSQL does not answer: {}", describe(&error)))
     })?;
     // The task ends with the connection; its error reaches whoever uses the client next.
     tokio::spawn(async move { drop(connection.await) });
-    // Statements are planned once, whatever was in the tables then: that is right only if every row is found by its index. A
-    // process that stands still in the middle of a turn holds locks that all others wait for: the turn is ended for it, and
-    // has not happened.
-    let settings =
-        "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
-         SET plan_cache_mode = force_generic_plan; SET idle_in_transaction_session_timeout = '5s'";
-    client.batch_execute(settings).await.map_err(|error| classify(&error))?;
+    // A process that stands still in the middle of a turn holds locks that all others wait for: the turn is ended for it,
+    // and has not happened.
+    let settings = format!(
+        "SET enable_seqscan = off; SET jit = off; SET idle_in_transaction_session_timeout = '5s'; {}",
+        used_for.plans()
+    );
+    client.batch_execute(&settings).await.map_err(|error| classify(&error))?;
     Ok(client)
 }
 
@@ -209,11 +232,15 @@ pub(crate) fn classify(error: &tokio_postgres::Error) -> StoreError {
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
     ];
+    let damages = [
+        SqlState::DATA_CORRUPTED,
+        SqlState::INDEX_CORRUPTED,
+        // Postings that are no list.
+        SqlState::INVALID_TEXT_REPRESENTATION,
+    ];
     match error.code() {
         Some(code) if conflicts.contains(code) => StoreError::Conflict,
-        Some(code) if *code == SqlState::DATA_CORRUPTED || *code == SqlState::INDEX_CORRUPTED => {
-            StoreError::Corrupt(describe(error))
-        }
+        Some(code) if damages.contains(code) => StoreError::Corrupt(describe(error)),
         Some(_) | None => StoreError::Unavailable(describe(error)),
     }
 }

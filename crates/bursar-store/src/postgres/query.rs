@@ -103,12 +103,14 @@ impl Query for Postgres {
     ) -> Result<Vec<(Cursor, Transaction)>, StoreError> {
         self.reconnect().await?;
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        // The places first, and only then the transactions that stand there.
+        // What is filed under the accounts first, then the places, and only then the transactions that stand there.
         let sql = format!(
-            "{TRANSACTIONS}
-             JOIN (SELECT DISTINCT c.seq, p.place, e.commit_id
-                   FROM entries e JOIN commits c ON c.id = e.commit_id CROSS JOIN LATERAL unnest(e.places) AS p (place)
-                   WHERE e.account = ANY($1) AND (c.seq > $2 OR (c.seq = $2 AND p.place >= $3::bigint))
+            "WITH filed AS MATERIALIZED (SELECT commit_id, places FROM entries WHERE account = ANY($1))
+             {TRANSACTIONS}
+             JOIN (SELECT DISTINCT c.seq, p.place, filed.commit_id
+                   FROM filed JOIN commits c ON c.id = filed.commit_id
+                        CROSS JOIN LATERAL unnest(filed.places) AS p (place)
+                   WHERE c.seq > $2 OR (c.seq = $2 AND p.place >= $3::bigint)
                    ORDER BY c.seq, p.place LIMIT $4) p
                ON t.commit_id = p.commit_id AND t.n = p.place
              ORDER BY c.seq, t.n"
@@ -146,7 +148,9 @@ impl Query for Postgres {
     /// Every commit files its own.
     async fn filed(&mut self) -> Result<Filed, StoreError> {
         self.reconnect().await?;
-        let mut filed = Filed::until(self.end().await?.seq);
+        let head = self.session().query("SELECT seq FROM head", &[]).await?;
+        let last = head.first().ok_or_else(|| damaged("the head is missing"))?;
+        let mut filed = Filed::until(u64::try_from(get::<i64>(last, 0)?).map_err(damaged)?);
         let sql = "SELECT e.account, e.commit_id, coalesce(c.seq, 0), e.places
                    FROM entries e LEFT JOIN commits c ON c.id = e.commit_id
                    WHERE (e.account, e.commit_id) > ($1, $2) ORDER BY e.account, e.commit_id LIMIT 1000";

@@ -60,17 +60,25 @@ pub(super) async fn page(
     before: Option<&str>,
     limit: u32,
 ) -> Result<RecordPage, StoreError> {
-    let sql = format!(
-        "{RECORDS} WHERE r.kind = $1 AND ($2::text IS NULL OR r.merchant = $2)
-                     AND ($3::text IS NULL OR r.id < $3) ORDER BY r.id DESC LIMIT $4"
-    );
     let (mut page, mut before) = (RecordPage::default(), before.map(str::to_owned));
     let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
     loop {
         // What cannot be read takes nobody's place.
         let missing = wanted.saturating_sub(page.records.len());
         let at_most = i64::try_from(missing).map_err(damaged)?;
-        let values: [&(dyn ToSql + Sync); 4] = [&kind.name(), &merchant, &before, &at_most];
+        let kind = kind.name();
+        // Only what is asked for: a plan that must fit all cases finds no index for any.
+        let mut sql = format!("{RECORDS} WHERE r.kind = $1");
+        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&kind, &at_most];
+        if let Some(merchant) = &merchant {
+            values.push(merchant);
+            sql.push_str(&format!(" AND r.merchant = ${}", values.len()));
+        }
+        if let Some(before) = &before {
+            values.push(before);
+            sql.push_str(&format!(" AND r.id < ${}", values.len()));
+        }
+        sql.push_str(" ORDER BY r.id DESC LIMIT $2");
         let rows = session.query(&sql, &values).await?;
         for row in &rows {
             page.push(get(row, 1)?, record(row))?;
@@ -117,10 +125,9 @@ pub(super) async fn check(
     commit: &Commit,
     no_merchant_has_changed: bool,
 ) -> Result<(), StoreError> {
-    let is_same = |(key, _): &(RecordKey, u64)| {
-        no_merchant_has_changed && matches!(key.kind, Kind::Merchant)
-    };
-    if commit.relied_on.iter().all(is_same) {
+    let needs_no_look =
+        |(key, _): &(RecordKey, u64)| no_merchant_has_changed && matches!(key.kind, Kind::Merchant);
+    if commit.relied_on.iter().all(needs_no_look) {
         return Ok(());
     }
     let (kinds, ids): (Vec<&str>, Vec<&str>) =

@@ -118,11 +118,9 @@ async fn copy_transactions(
 ) -> Result<(), StoreError> {
     let mut copy = Copy::begin(session, COPY_TRANSACTIONS).await?;
     for (n, row) in in_order(rows) {
-        let (header, postings) = (header(id, n, row), encode(&row.postings)?);
-        let mut fields = [Field::Text(&postings); 10];
-        for (field, value) in fields.iter_mut().zip(header) {
-            *field = value;
-        }
+        let postings = encode(&row.postings)?;
+        let fields: Vec<Field<'_>> =
+            header(id, n, row).into_iter().chain([Field::Text(&postings)]).collect();
         copy.row(&fields).await?;
     }
     copy.finish().await

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::accounts::{self, codes};
 use super::copy::{self, MANY, ended_by};
+use super::flows::DueRows;
 use super::row::{get, hash};
 use super::session::Session;
 use super::{control, feed, flows, registry, rows};
@@ -18,18 +19,19 @@ use crate::StoreError;
 use crate::chart_lines::{ChartLines, NewLines, damaged, time as to_time};
 
 const OPEN_HOLDS: &str = "INSERT INTO holds (gl, reference, account, currency, amount, epoch, ended_by)
-    SELECT gl::bigint, reference, account, currency, amount, epoch, ended_by
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::uuid[])
+    SELECT gl, reference, account, currency, amount, epoch, ended_by
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::uuid[])
          AS k (gl, reference, account, currency, amount, epoch, ended_by)";
 const CHANGE_HOLDS: &str = "UPDATE holds h SET epoch = k.epoch, ended_by = k.ended_by
-    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::bigint[], $6::uuid[])
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::uuid[], $5::bigint[], $6::uuid[])
          AS k (gl, reference, epoch, ended_by, old_epoch, old_ended_by)
-    WHERE h.gl = k.gl::bigint AND h.reference = k.reference AND h.epoch = k.old_epoch
+    WHERE h.gl = k.gl AND h.reference = k.reference AND h.epoch = k.old_epoch
       AND h.ended_by IS NOT DISTINCT FROM k.old_ended_by";
-const LOCK_HEAD: &str = "SELECT seq, hash, time, control_version, merchants_version FROM head FOR UPDATE";
+const LOCK_HEAD: &str =
+    "SELECT seq, hash, time, switches_version, merchants_version FROM head FOR UPDATE";
 const COMMIT: &str = "INSERT INTO commits (seq, id, time, hash) VALUES ($1, $2, $3, $4)";
-const HEAD: &str = 
-    "UPDATE head SET seq = $1, time = $2, hash = $3, control_version = $4, merchants_version = $5";
+const HEAD: &str =
+    "UPDATE head SET seq = $1, time = $2, hash = $3, switches_version = $4, merchants_version = $5";
 
 /// Returns the chart lines that had to be written down.
 ///
@@ -47,13 +49,15 @@ pub(super) async fn save(
     session.prepare_all(&[OPEN_HOLDS, CHANGE_HOLDS, LOCK_HEAD, COMMIT, HEAD]).await?;
     let (known, new): (Vec<&HoldWrite>, Vec<&HoldWrite>) =
         commit.holds.iter().partition(|change| change.before.is_some());
+    let (gone, come) = DueRows::of(commit);
     let (changed, ended, digest) =
-        join3(flows::change(session, commit), change_holds(session, &known), digest(commit)).await;
+        join3(flows::change(session, commit, &gone), change_holds(session, &known), digest(commit))
+            .await;
     changed?;
     ended?;
     let (few, many) = rows::split(&commit.transactions);
     rows::copy(session, id, many).await?;
-    flows::save(session, commit).await?;
+    flows::save(session, commit, &come).await?;
     feed::save(session, id, commit).await?;
     control::save(session, commit).await?;
     registry::save(session, commit).await?;
@@ -121,11 +125,11 @@ async fn change_holds(
     session.write(CHANGE_HOLDS, &values, known.len()).await
 }
 
-fn keys<'c>(changes: &[&'c HoldWrite]) -> (Vec<String>, Vec<&'c str>) {
-    changes
-        .iter()
-        .map(|change| (change.key.code.to_string(), change.key.reference.as_str()))
-        .unzip()
+fn keys<'c>(changes: &[&'c HoldWrite]) -> (Vec<i64>, Vec<&'c str>) {
+    let key = |change: &&'c HoldWrite| {
+        (i64::from(change.key.code.number()), change.key.reference.as_str())
+    };
+    changes.iter().map(key).unzip()
 }
 
 /// The next link of the chain. Whoever holds the head is the only one who commits.
@@ -142,12 +146,12 @@ async fn link(
     // Another process may have committed since this one looked at the clock.
     let time = last.map_or(decided, |last| last.max(decided));
     let hash = chain(hash(row, 1)?, time, digest);
-    let control_version = control::next_version(commit, get(row, 3)?)?;
+    let switches_version = control::next_version(commit, get(row, 3)?)?;
     let merchants_version = registry::next_merchants_version(commit, get(row, 4)?);
     let (uuid, time, hash) = (id.uuid(), time.as_microsecond(), hash.as_slice());
     let commit: [&(dyn ToSql + Sync); 4] = [&seq, &uuid, &time, &hash];
     let head: [&(dyn ToSql + Sync); 5] =
-        [&seq, &time, &hash, &control_version, &merchants_version];
+        [&seq, &time, &hash, &switches_version, &merchants_version];
     let (linked, moved) =
         join(session.write(COMMIT, &commit, 1), session.write(HEAD, &head, 1)).await;
     linked?;

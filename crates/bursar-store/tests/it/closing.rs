@@ -18,6 +18,21 @@ use crate::workload::{block_on, rules};
 
 #[test]
 fn a_merchant_that_is_closed_meanwhile_pays_nothing() {
+    closed(When::BehindTheLastLook);
+}
+
+#[test]
+fn a_merchant_that_is_closed_between_two_looks_pays_nothing() {
+    closed(When::BehindTheFirstLook);
+}
+
+#[derive(PartialEq)]
+enum When {
+    BehindTheFirstLook,
+    BehindTheLastLook,
+}
+
+fn closed(when: When) {
     let (rules, cluster) = (rules(), Cluster::start());
     block_on(async {
         let mut desk = Desk::new(&rules, Postgres::open(&cluster.url()).await.unwrap(), 0);
@@ -27,19 +42,24 @@ fn a_merchant_that_is_closed_meanwhile_pays_nothing() {
         let requests = [Request { admission, body: create("late", "10") }];
         let batch = Batch::new(&rules, &requests);
         let mut other = Postgres::open(&cluster.url()).await.unwrap();
+        let status = Some(MerchantStatus::Closed);
+        let change = Change::AlterMerchant { id: "m1".to_owned(), name: None, status };
+        let close =
+            || Body::Register(Registration { actor: "ops".to_owned(), change: change.clone() });
 
         let mut open = other.begin().await.unwrap();
         let first = plan(&batch);
         let mut records = open.load(&first).await.unwrap();
+        if when == When::BehindTheFirstLook {
+            desk.ask(close()).await.unwrap();
+        }
         let second = plan_second(&batch, &first, &records);
         records.extend(open.load(&second).await.unwrap());
         let commit = apply(&batch, records);
         assert!(commit.answers[0].is_ok(), "it was open when it was looked at");
-
-        let status = Some(MerchantStatus::Closed);
-        let change = Change::AlterMerchant { id: "m1".to_owned(), name: None, status };
-        let close = Registration { actor: "ops".to_owned(), change };
-        desk.ask(Body::Register(close)).await.unwrap();
+        if when == When::BehindTheLastLook {
+            desk.ask(close()).await.unwrap();
+        }
         let saved = open.save(batch.commit_id(0).unwrap(), &commit).await;
         assert!(matches!(saved, Err(StoreError::Conflict)), "{saved:?}");
 

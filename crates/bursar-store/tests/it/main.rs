@@ -18,6 +18,7 @@ mod desk;
 mod driven;
 mod freezes;
 mod office;
+mod packed;
 mod payins;
 mod payout_steps;
 mod payouts;

@@ -1,17 +1,9 @@
 //! The file: what survives, what is locked, and what is not believed.
 
 use bursar_store::{Query as _, Sqlite, StoreError, Walk as _};
-use proptest::strategy::{Strategy as _, ValueTree as _};
-use proptest::test_runner::TestRunner;
 
 use crate::scratch::Scratch;
-use crate::workload::{Step, block_on, rules, run, steps};
-
-fn some_steps() -> Vec<Step> {
-    let mut runner = TestRunner::deterministic();
-    let samples = std::iter::repeat_with(|| steps().new_tree(&mut runner).unwrap().current());
-    samples.take(100).find(|steps| steps.len() > 60).unwrap()
-}
+use crate::workload::{block_on, rules, run, some_steps};
 
 #[test]
 fn the_books_survive_the_process() {

@@ -23,6 +23,8 @@ use bursar_core::verify::End;
 use bursar_store::{Browse, Query, Store, turn};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::browse::{Looked, look_around};
@@ -98,6 +100,13 @@ pub(crate) struct Books {
     pub(crate) history: Vec<SavedCommit>,
     pub(crate) end: End,
     pub(crate) looked: Looked,
+}
+
+/// The same many, always.
+pub(crate) fn some_steps() -> Vec<Step> {
+    let mut runner = TestRunner::deterministic();
+    let samples = std::iter::repeat_with(|| steps().new_tree(&mut runner).unwrap().current());
+    samples.take(100).find(|steps| steps.len() > 60).unwrap()
 }
 
 /// The bundled rulebook, and a channel to pay through.

@@ -70,8 +70,7 @@ impl Providers {
             }
             if self.dice.chance(100) {
                 // People record by hand what they see, under keys of their own.
-                let key =
-                    Key::new("house".to_owned(), format!("record-{number}-{count}"));
+                let key = Key::new("house".to_owned(), format!("record-{number}-{count}"));
                 let actor = Some("ada/k1".to_owned());
                 let word = NewPayIn { key: Some(key), actor, ..word };
                 let again = at.saturating_add(self.dice.between(SECOND, HOUR));

@@ -17,7 +17,7 @@ use crate::chart_lines::{ChartLines, NewLines};
 use crate::postgres::accounts::{chart_line, codes};
 use crate::postgres::copy::{self, Copy, Field};
 use crate::postgres::session::Session;
-use crate::postgres::{self, classify, rows};
+use crate::postgres::{self, Use, classify, rows};
 use crate::{Postgres, StoreError};
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl PostgresBaseline {
     pub async fn create(url: &str, purpose: &str) -> Result<Self, StoreError> {
         let server = postgres::parse(url)?;
         let name = format!("bursar_bench_{purpose}");
-        let client = postgres::connect(&server).await?;
+        let client = postgres::connect(&server, Use::Turns).await?;
         let sql = "SELECT 1 FROM pg_database WHERE datname = $1";
         let found = client.query_opt(sql, &[&name]).await.map_err(|error| classify(&error))?;
         if found.is_some() {
@@ -86,7 +86,7 @@ impl PostgresBaseline {
     /// Drops the database.
     pub async fn remove(self) -> Result<(), StoreError> {
         drop(self.books);
-        let client = postgres::connect(&self.server).await?;
+        let client = postgres::connect(&self.server, Use::Turns).await?;
         let sql = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         client.batch_execute(&sql).await.map_err(|error| classify(&error))
     }

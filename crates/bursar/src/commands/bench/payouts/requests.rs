@@ -69,8 +69,7 @@ impl Payouts {
         let chance = mix(mix(self.made) ^ self.number);
         let merchant = mix(chance).checked_rem(self.merchants.count()).unwrap_or_default();
         // Whoever asks names it, so keys come in no order.
-        let key =
-            Key::new(format!("m{merchant}"), format!("{chance:016x}-{}", self.made));
+        let key = Key::new(format!("m{merchant}"), format!("{chance:016x}-{}", self.made));
         let beneficiary = Beneficiary {
             name: "Amina Khan".to_owned(),
             account: None,
