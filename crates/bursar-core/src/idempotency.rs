@@ -15,7 +15,7 @@ use crate::{delivery, payin, payout, reservation};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     scope: String,
-    key: String,
+    words: String,
     digest: KeyDigest,
 }
 
@@ -46,23 +46,23 @@ pub enum FlowReply {
 
 impl Key {
     /// The scope says whose key it is: two callers may use the same words.
-    pub fn new(scope: String, key: String) -> Self {
+    pub fn new(scope: String, words: String) -> Self {
         let mut hash = Sha256::new();
-        for part in [&scope, &key] {
+        for part in [&scope, &words] {
             hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
             hash.update(part.as_bytes());
         }
         let bytes: [u8; 32] = hash.finalize().into();
         let digest = bytes.first_chunk().copied().unwrap_or_default();
-        Self { scope, key, digest }
+        Self { scope, words, digest }
     }
 
     pub fn scope(&self) -> &str {
         &self.scope
     }
 
-    pub fn key(&self) -> &str {
-        &self.key
+    pub fn words(&self) -> &str {
+        &self.words
     }
 
     pub const fn digest(&self) -> KeyDigest {
@@ -73,7 +73,7 @@ impl Key {
         let is_good = |text: &str| {
             (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
         };
-        if is_good(&self.scope) && is_good(&self.key) { Ok(()) } else { Err(Rejection::BadKey) }
+        if is_good(&self.scope) && is_good(&self.words) { Ok(()) } else { Err(Rejection::BadKey) }
     }
 }
 
@@ -85,7 +85,7 @@ impl KnownKey {
         request_hash: [u8; 32],
     ) -> Result<Arc<FlowReply>, Rejection> {
         if self.key != *key || self.request_hash != request_hash {
-            return Err(Rejection::KeyReused { key: key.key.clone() });
+            return Err(Rejection::KeyReused { key: key.words.clone() });
         }
         Ok(Arc::clone(&self.reply))
     }

@@ -38,7 +38,7 @@ impl Draft<'_> {
         let begins_at = terms.scheduled_at.map_or(admission.now, |at| at.max(admission.now));
         let host = match workflow {
             Some(workflow) => Host::driven_by(workflow),
-            None => self.rules.hosting.of_payout(&terms.funds.merchant, key.key(), begins_at),
+            None => self.rules.hosting.of_payout(&terms.funds.merchant, key.words(), begins_at),
         };
         self.driving = Some(FlowId::from(*id));
         let name = id.to_string();

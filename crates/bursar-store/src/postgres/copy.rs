@@ -224,7 +224,7 @@ pub(crate) async fn keys<'k>(
         let fields = [
             Field::Bytes(&digest),
             Field::Text(known.key.scope()),
-            Field::Text(known.key.key()),
+            Field::Text(known.key.words()),
             Field::Bytes(&known.request_hash),
             Field::Uuid(known.flow.uuid()),
             Field::Text(&known.text),

@@ -286,7 +286,7 @@ async fn save_keys(
     }
     let digests: Vec<&[u8]> = keys.iter().map(|(digest, _)| digest.as_slice()).collect();
     let scopes: Vec<&str> = keys.iter().map(|(_, known)| known.key.scope()).collect();
-    let texts: Vec<&str> = keys.iter().map(|(_, known)| known.key.key()).collect();
+    let texts: Vec<&str> = keys.iter().map(|(_, known)| known.key.words()).collect();
     let hashes: Vec<&[u8]> = keys.iter().map(|(_, known)| known.request_hash.as_slice()).collect();
     let flows: Vec<Uuid> = keys.iter().map(|(_, known)| known.flow.uuid()).collect();
     let replies: Vec<&str> = keys.iter().map(|(_, known)| known.text.as_str()).collect();

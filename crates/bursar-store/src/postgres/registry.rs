@@ -68,17 +68,17 @@ pub(super) async fn page(
         let at_most = i64::try_from(missing).map_err(damaged)?;
         let kind = kind.name();
         // Only what is asked for: a plan that must fit all cases finds no index for any.
-        let mut sql = format!("{RECORDS} WHERE r.kind = $1");
-        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&kind, &at_most];
-        if let Some(merchant) = &merchant {
-            values.push(merchant);
-            sql.push_str(&format!(" AND r.merchant = ${}", values.len()));
-        }
-        if let Some(before) = &before {
-            values.push(before);
-            sql.push_str(&format!(" AND r.id < ${}", values.len()));
-        }
-        sql.push_str(" ORDER BY r.id DESC LIMIT $2");
+        let always: [&(dyn ToSql + Sync); 2] = [&kind, &at_most];
+        let (condition, more): (&str, Vec<&(dyn ToSql + Sync)>) = match (&merchant, &before) {
+            (None, None) => ("", Vec::new()),
+            (Some(merchant), None) => ("AND r.merchant = $3", vec![merchant]),
+            (None, Some(before)) => ("AND r.id < $3", vec![before]),
+            (Some(merchant), Some(before)) => {
+                ("AND r.merchant = $3 AND r.id < $4", vec![merchant, before])
+            }
+        };
+        let values = [always.as_slice(), &more].concat();
+        let sql = format!("{RECORDS} WHERE r.kind = $1 {condition} ORDER BY r.id DESC LIMIT $2");
         let rows = session.query(&sql, &values).await?;
         for row in &rows {
             page.push(get(row, 1)?, record(row))?;

@@ -303,7 +303,7 @@ pub(crate) fn insert_keys(connection: &Connection, keys: &[KnownKey]) -> Result<
         let values = params![
             digest.as_slice(),
             known.key.scope(),
-            known.key.key(),
+            known.key.words(),
             known.request_hash.as_slice(),
             flow.as_bytes().as_slice(),
             known.text

@@ -26,7 +26,7 @@ fn a_merchant_that_is_closed_between_two_looks_pays_nothing() {
     closed(When::BehindTheFirstLook);
 }
 
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum When {
     BehindTheFirstLook,
     BehindTheLastLook,

@@ -70,13 +70,6 @@ impl Cluster {
         self.url().replace("dbname=postgres", &format!("dbname={name}"))
     }
 
-    /// Does something to a database behind everybody's back.
-    pub(crate) fn sql(&self, database: &str, sql: &str) {
-        let socket = self.scratch.path().display().to_string();
-        let connection = ["-h", &socket, "-U", "bursar", "-d", database];
-        self.run("psql", &[&connection[..], &["-v", "ON_ERROR_STOP=1", "-c", sql]].concat());
-    }
-
     pub(crate) fn data(&self) -> String {
         self.scratch.path().join("data").display().to_string()
     }

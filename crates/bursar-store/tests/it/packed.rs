@@ -5,6 +5,11 @@ use bursar_store::{Postgres, Query as _, StoreError, Walk as _};
 use crate::cluster::Cluster;
 use crate::workload::{block_on, rules, run, some_steps};
 
+/// Does something to a database behind everybody's back.
+fn sql(cluster: &Cluster, url: &str, sql: &str) {
+    cluster.run("psql", &["-d", url, "-v", "ON_ERROR_STOP=1", "-c", sql]);
+}
+
 /// The tables as they were before.
 const UNPACK: &str = "
     CREATE TABLE kept AS SELECT * FROM postings;
@@ -36,11 +41,11 @@ fn old_books_are_packed_when_they_are_opened() {
     let url = cluster.new_database("old");
     let before = run(&mut block_on(Postgres::open(&url)).unwrap(), &rules, &some_steps(), &[3]);
     assert!(before.end.postings > 20, "{:?}", before.end);
-    cluster.sql("old", UNPACK);
-    cluster.sql("old", "INSERT INTO postings VALUES (gen_random_uuid(), 0, 'a', 'b', 'PKR', 1)");
+    sql(&cluster, &url, UNPACK);
+    sql(&cluster, &url, "INSERT INTO postings VALUES (gen_random_uuid(), 0, 'a', 'b', 'PKR', 1)");
     let error = block_on(Postgres::open(&url)).unwrap_err().to_string();
     assert!(error.contains("postings without a transaction"), "{error}");
-    cluster.sql("old", "DELETE FROM postings WHERE source = 'a'");
+    sql(&cluster, &url, "DELETE FROM postings WHERE source = 'a'");
     let mut store = block_on(Postgres::open(&url)).unwrap();
     block_on(async {
         assert_eq!(store.history(0, 1_000).await.unwrap(), before.history);
@@ -64,9 +69,10 @@ fn entries_that_were_changed_are_found() {
     let rules = rules();
     for (change, number) in changes.iter().zip(0..) {
         let name = format!("books{number}");
-        let mut store = block_on(Postgres::open(&cluster.new_database(&name))).unwrap();
+        let url = cluster.new_database(&name);
+        let mut store = block_on(Postgres::open(&url)).unwrap();
         run(&mut store, &rules, &some_steps(), &[3]);
-        cluster.sql(&name, change);
+        sql(&cluster, &url, change);
         let found = block_on(store.verify(&rules.rulebook)).unwrap().differences;
         assert!(
             matches!(&found[..], [one] if one.contains("statements are wrong")),
@@ -80,12 +86,13 @@ fn entries_that_were_changed_are_found() {
 fn a_posting_that_was_changed_is_found() {
     let cluster = Cluster::start();
     let rules = rules();
-    let mut store = block_on(Postgres::open(&cluster.new_database("books"))).unwrap();
+    let url = cluster.new_database("books");
+    let mut store = block_on(Postgres::open(&url)).unwrap();
     run(&mut store, &rules, &some_steps(), &[3]);
     let change =
         "UPDATE transactions SET postings = jsonb_set(postings::jsonb, '{0,3}', '99999999')::text
                   WHERE id = (SELECT min(id::text)::uuid FROM transactions)";
-    cluster.sql("books", change);
+    sql(&cluster, &url, change);
     let found = block_on(store.verify(&rules.rulebook)).unwrap().differences;
     assert!(
         found.iter().any(|one| one.contains("does not have the hash of its rows")),
@@ -99,9 +106,10 @@ fn a_posting_that_was_changed_is_found() {
 fn postings_that_are_no_list_are_named() {
     let cluster = Cluster::start();
     let rules = rules();
-    let mut store = block_on(Postgres::open(&cluster.new_database("books"))).unwrap();
+    let url = cluster.new_database("books");
+    let mut store = block_on(Postgres::open(&url)).unwrap();
     run(&mut store, &rules, &some_steps(), &[3]);
-    cluster.sql("books", "UPDATE transactions SET postings = left(postings, 9) WHERE n = 0");
+    sql(&cluster, &url, "UPDATE transactions SET postings = left(postings, 9) WHERE n = 0");
     let error = block_on(store.verify(&rules.rulebook)).unwrap_err();
     assert!(
         matches!(&error, StoreError::Corrupt(reason) if reason.contains("the postings of tx_")),

@@ -66,7 +66,7 @@ impl Audit {
 
     /// The same request gets the same reply; another one under the same key gets none.
     fn look_at_key(&mut self, key: &Key, body: &Body, reply: &FlowReply) {
-        let name = (key.scope().to_owned(), key.key().to_owned());
+        let name = (key.scope().to_owned(), key.words().to_owned());
         let asked = format!("{body:?}");
         let about = match reply {
             FlowReply::Payout(view) => flow_id(&view.id).map(|id| self.name(id)),
@@ -78,7 +78,7 @@ impl Audit {
             .get(&name)
             .is_none_or(|given| given.asked == asked && given.reply == *reply);
         self.check(Invariant::SameKeySameReply, &about.unwrap_or_default(), is_same, || {
-            format!("key {} was answered in two ways", key.key())
+            format!("key {} was answered in two ways", key.words())
         });
         self.replies.entry(name).or_insert(Given { asked, reply: reply.clone() });
     }

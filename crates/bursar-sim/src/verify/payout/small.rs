@@ -1,5 +1,7 @@
 //! A payout in a few bytes. Two payouts that differ only in when, by whom and in which words are the same.
 
+use std::sync::Arc;
+
 use bursar_core::attempt::{Attempt, Evidence, Source, Verdict};
 use bursar_core::payout::{Case, Payout, Proposal, Ruling, State, StuckReason, Wait};
 use jiff::Timestamp;
@@ -231,7 +233,7 @@ impl Small {
             attempt
         };
         Payout {
-            terms: anybody.terms.clone(),
+            terms: Arc::clone(&anybody.terms),
             attempts: (1..=self.count).map(attempt).collect(),
             state: self.stage.state(),
             settled: self.settled,

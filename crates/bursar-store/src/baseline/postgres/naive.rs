@@ -43,7 +43,7 @@ async fn key(session: &Session<'_, Client<'_>>, known: &KnownKey) -> Result<(), 
     let values: [&(dyn ToSql + Sync); 6] = [
         &digest.as_slice(),
         &known.key.scope(),
-        &known.key.key(),
+        &known.key.words(),
         &known.request_hash.as_slice(),
         &known.flow.uuid(),
         &known.text,

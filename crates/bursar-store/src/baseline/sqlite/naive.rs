@@ -38,7 +38,7 @@ fn key(connection: &Connection, known: &KnownKey) -> rusqlite::Result<()> {
     let values = params![
         digest.as_slice(),
         known.key.scope(),
-        known.key.key(),
+        known.key.words(),
         known.request_hash.as_slice(),
         flow.as_bytes().as_slice(),
         known.text
