@@ -1,4 +1,5 @@
-//! Many rows of a kind by binary copy: the server takes them faster than by any statement.
+//! Many rows of a kind by binary copy: the server takes them faster than by any statement. They are put into bytes here: the
+//! driver's own writer asks every value whether it fits its type.
 
 use std::io::Cursor;
 use std::pin::Pin;
