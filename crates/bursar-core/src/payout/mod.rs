@@ -23,6 +23,7 @@
 mod advance;
 mod decide;
 mod event;
+mod lane;
 mod request;
 mod state;
 mod step;
@@ -31,9 +32,7 @@ mod tests;
 
 pub use advance::{Advance, advance};
 pub use event::{Answer, Decision, Event, Outcome, Ruling};
+pub use lane::{LANE, schedule_lane, submit_lane};
 pub use request::{Cancellation, NewPayout, PendingDecision, Resolution, View};
-pub use state::{
-    Beneficiary, Case, LANE, Payout, Proposal, Remarks, State, StuckReason, Terms, Wait,
-    schedule_lane, submit_lane,
-};
+pub use state::{Beneficiary, Case, Payout, Proposal, Remarks, State, StuckReason, Terms, Wait};
 pub use step::{Booking, Context, Effect, Step, step};

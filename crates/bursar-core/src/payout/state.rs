@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::lane::{LANE, SCHEDULE_LANE, SUBMIT_LANE};
 use crate::attempt::{Attempt, Knowledge};
 use crate::flow::Due;
 use crate::funds::Funds;
@@ -288,23 +289,6 @@ pub(super) enum Known {
     /// Evidence that cannot all be true, or money that may be paid twice.
     Conflict,
 }
-
-/// Where payouts wait for anything but their turn to be sent.
-pub const LANE: &str = "payout";
-
-/// Where the payouts of a channel wait for their turn to be sent: whoever wakes them must have a free hand.
-pub fn submit_lane(channel: &str) -> String {
-    format!("{SUBMIT_LANE}{channel}")
-}
-
-/// Where the payouts of a channel sleep until their time. Apart from all others, so that nobody reads them before.
-pub fn schedule_lane(channel: &str) -> String {
-    format!("{SCHEDULE_LANE}{channel}")
-}
-
-/// What the names of these lanes begin with.
-const SUBMIT_LANE: &str = "submit:";
-const SCHEDULE_LANE: &str = "schedule:";
 
 impl Payout {
     pub fn due(&self) -> Option<Due> {
