@@ -169,8 +169,12 @@ impl Baseline for PostgresBaseline {
     }
 }
 
-/// Instead of postings in their transactions, and of entries: a row for each posting, indexed by account in place.
-const RECIPE: &str = "DROP VIEW postings;
+/// Instead of postings in their transactions, and of entries: a row for each posting, indexed by account in place. And
+/// statements are planned whenever they are used.
+const RECIPE: &str = "SET plan_cache_mode = force_custom_plan;
+    RESET enable_hashjoin;
+    RESET enable_mergejoin;
+    DROP VIEW postings;
     DROP TABLE entries;
     ALTER TABLE transactions DROP COLUMN postings;
     CREATE TABLE postings (
