@@ -27,7 +27,7 @@ pub struct ReadSet {
     pub keys: Vec<KnownKey>,
     pub control: Option<Control>,
     /// Merchants, beneficiaries and keys.
-    pub registry: Vec<Record>,
+    pub registry: Vec<Arc<Record>>,
     /// Those of them that are there and cannot be read.
     pub unreadable_records: Vec<RecordKey>,
 }

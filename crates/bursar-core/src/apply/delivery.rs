@@ -10,7 +10,7 @@ use crate::delivery::{Context, Delivery, Event, Parcel, State, Step, View, step}
 use crate::flow::{Flow, FlowState};
 use crate::ids::{DeliveryId, EndpointId, FlowId};
 use crate::ledger::Admission;
-use crate::registry::{Endpoint, RecordKey};
+use crate::registry::{Endpoint, Kind};
 use crate::rejection::Rejection;
 use crate::request::{Answer, Busy, Deliver, Delivering, Mail, Reply, Woken};
 
@@ -68,7 +68,7 @@ impl Draft<'_> {
             }
             // What is not known here was told in this very batch, and is sent with the next.
             let Some(found) = self.endpoint(endpoint) else {
-                if let Err(rejection) = self.check_readable(&RecordKey::endpoint(endpoint)) {
+                if let Err(rejection) = self.check_readable(Kind::Endpoint, &endpoint.to_string()) {
                     self.put_off(flow, rejection, &mut begun.refused, admission);
                 }
                 continue;

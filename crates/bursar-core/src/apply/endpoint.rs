@@ -19,9 +19,7 @@ impl Draft<'_> {
     ///
     /// Whoever saves must still find the same endpoints: who subscribes meanwhile is not told of this, and must be.
     pub(super) fn fan_out(&mut self, event: &FeedEvent, admission: &Admission) {
-        let key = RecordKey::merchant(&event.merchant);
-        let Some(record) = self.records.get(&key) else { return };
-        self.relied_on.entry(key).or_insert(record.version);
+        let Some(record) = self.records.rely_on(Kind::Merchant, &event.merchant) else { return };
         let wants = |subscription: &&Subscription| subscription.wants(&event.kind);
         let wanted: Vec<(EndpointId, String)> = record
             .content
@@ -83,7 +81,7 @@ impl Draft<'_> {
     }
 
     pub(super) fn endpoint(&self, id: EndpointId) -> Option<&Endpoint> {
-        self.records.get(&RecordKey::endpoint(id))?.content.endpoint()
+        self.records.get(Kind::Endpoint, &id.to_string())?.content.endpoint()
     }
 
     pub(super) fn put_endpoint(
@@ -177,18 +175,18 @@ impl Draft<'_> {
     /// Whether it is known who wants to hear of what becomes of a merchant's business. If not, nothing is told: nobody
     /// would be.
     pub(super) fn can_tell(&self, merchant: &str) -> Result<(), Rejection> {
-        self.check_readable(&RecordKey::merchant(merchant))
+        self.check_readable(Kind::Merchant, merchant)
     }
 
     /// Why an endpoint is not among the records.
     pub(super) fn no_endpoint(&self, id: EndpointId) -> Rejection {
-        let unreadable = self.check_readable(&RecordKey::endpoint(id)).err();
+        let unreadable = self.check_readable(Kind::Endpoint, &id.to_string()).err();
         let unknown = || Rejection::UnknownRecord { kind: Kind::Endpoint, id: id.to_string() };
         unreadable.unwrap_or_else(unknown)
     }
 
     fn merchant(&self, id: &str) -> Option<&Merchant> {
-        self.records.get(&RecordKey::merchant(id))?.content.merchant()
+        self.records.get(Kind::Merchant, id)?.content.merchant()
     }
 }
 

@@ -7,13 +7,15 @@ mod payin;
 mod payout;
 mod registry;
 mod reservation;
+mod shelf;
 mod wake;
 
 pub(crate) use payout::epoch_name;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use self::shelf::Shelf;
 use crate::admit::{Admitted, Post, TakeBack};
 use crate::commit::{Commit, FlowWrite};
 use crate::control::{Control, ControlWrite, Standing, Switch, Turned};
@@ -25,7 +27,6 @@ use crate::idempotency::{FlowReply, Key, KeyDigest, KnownKey};
 use crate::ids::{EventId, FlowId};
 use crate::ledger::{Admission, Ledger, Posted, REVERT};
 use crate::records::ReadSet;
-use crate::registry::{Record, RecordKey, RecordWrite};
 use crate::rejection::Rejection;
 use crate::request::{Answer, Batch, Reply};
 use crate::rules::Rules;
@@ -106,13 +107,7 @@ struct Draft<'r> {
     /// The switches as they were read, and as they are now.
     control_before: Control,
     control: Control,
-    records: BTreeMap<RecordKey, Record>,
-    /// Records that are there and cannot be read: whatever relies on one of them is refused.
-    unreadable_records: BTreeSet<RecordKey>,
-    /// The version of each changed record when it was read.
-    records_before: BTreeMap<RecordKey, Option<u64>>,
-    /// The version of each record that a decision relied on.
-    relied_on: BTreeMap<RecordKey, u64>,
+    records: Shelf,
 }
 
 impl<'r> Draft<'r> {
@@ -142,26 +137,14 @@ impl<'r> Draft<'r> {
             is_sent: false,
             control_before: control.clone(),
             control,
-            records: registry.into_iter().map(|record| (record.key(), record)).collect(),
-            unreadable_records: unreadable_records.into_iter().collect(),
-            records_before: BTreeMap::new(),
-            relied_on: BTreeMap::new(),
+            records: Shelf::read(registry, unreadable_records),
         }
     }
 
     fn into_commit(self, answers: Vec<Answer>) -> Commit {
         let control = self.control_write();
         let Self { ledger, flows, mut keys, events, audit, effects, parcels, .. } = self;
-        // What this very commit changes is checked by its own version.
-        let changed = &self.records_before;
-        let relied_on = self.relied_on.into_iter().filter(|(key, _)| !changed.contains_key(key));
-        let relied_on = relied_on.collect();
-        let mut records = self.records;
-        let records = self
-            .records_before
-            .into_iter()
-            .filter_map(|(key, before)| Some(RecordWrite { before, after: records.remove(&key)? }))
-            .collect();
+        let (records, relied_on) = self.records.into_writes();
         let flows = flows.into_changed();
         let flows = flows.map(|(_, before, after)| FlowWrite { before, after }).collect();
         let mut new_keys = Vec::with_capacity(self.new_keys.len());

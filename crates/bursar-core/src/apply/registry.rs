@@ -5,7 +5,9 @@ use crate::feed::{ALERT, FeedEvent};
 use crate::flow::to_json;
 use crate::ids::EventId;
 use crate::ledger::Admission;
-use crate::registry::{Alert, Change, Content, MerchantStatus, Record, RecordKey, Registration};
+use crate::registry::{
+    Alert, Change, Content, Kind, MerchantStatus, Record, RecordKey, Registration,
+};
 use crate::rejection::Rejection;
 use crate::request::{Answer, Reply};
 
@@ -20,8 +22,8 @@ impl Draft<'_> {
             self.merchant_is_open(merchant)?;
         }
         let key = change.target(admission);
-        self.check_readable(&key)?;
-        let before = self.records.get(&key);
+        self.check_readable(key.kind, &key.id)?;
+        let before = self.records.get(key.kind, &key.id);
         let content = change.apply(before.map(|record| &record.content), &key, admission.now)?;
         if let Some(known) = before.filter(|known| known.content == content) {
             return Ok(Reply::Registered { record: Box::new(known.clone()), is_new: false });
@@ -50,19 +52,8 @@ impl Draft<'_> {
         content: Content,
         admission: &Admission,
     ) -> Record {
-        let (before, now) = (self.records.get(&key), admission.now);
-        let record = Record {
-            id: key.id.clone(),
-            version: before.map_or(0, |record| record.version).saturating_add(1),
-            created_at: before.map_or(now, |record| record.created_at),
-            updated_at: now,
-            content,
-        };
-        let before = before.map(|record| record.version);
-        self.records_before.entry(key.clone()).or_insert(before);
-        self.records.insert(key, record.clone());
-        self.ledger.touch(now);
-        record
+        self.ledger.touch(admission.now);
+        self.records.put(key, content, admission.now).clone()
     }
 
     /// An alert that changes is told; its versions number its events.
@@ -80,21 +71,17 @@ impl Draft<'_> {
     }
 
     /// A record that cannot be read is not taken for one that is not there.
-    pub(super) fn check_readable(&self, key: &RecordKey) -> Result<(), Rejection> {
-        if self.unreadable_records.contains(key) {
-            return Err(Rejection::Unreadable { id: format!("{} {}", key.kind, key.id) });
+    pub(super) fn check_readable(&self, kind: Kind, id: &str) -> Result<(), Rejection> {
+        if self.records.is_unreadable(kind, id) {
+            return Err(Rejection::Unreadable { id: format!("{kind} {id}") });
         }
         Ok(())
     }
 
     /// Nothing new begins for a merchant that is not there or closed.
     pub(super) fn merchant_is_open(&mut self, id: &str) -> Result<(), Rejection> {
-        let key = RecordKey::merchant(id);
-        self.check_readable(&key)?;
-        let found = self.records.get(&key);
-        if let Some(record) = found {
-            self.relied_on.entry(key).or_insert(record.version);
-        }
+        self.check_readable(Kind::Merchant, id)?;
+        let found = self.records.rely_on(Kind::Merchant, id);
         match found.map(|record| &record.content) {
             Some(Content::Merchant(merchant)) => match merchant.status {
                 MerchantStatus::Open => Ok(()),

@@ -92,7 +92,7 @@ impl Turn for MemoryTurn<'_> {
             registry: plan
                 .registry
                 .iter()
-                .filter_map(|key| memory.registry.get(key).cloned())
+                .filter_map(|key| memory.registry.get(key).cloned().map(Arc::new))
                 .collect(),
             unreadable_records: Vec::new(),
             keys: plan.keys.iter().filter_map(|key| memory.keys.get(key).cloned()).collect(),

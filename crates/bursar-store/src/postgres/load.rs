@@ -1,13 +1,16 @@
 //! The records that a plan asks for, in a constant number of statements.
 
 use bursar_core::ids::TransactionId;
-use bursar_core::ledger::{HoldKey, Transaction};
+use bursar_core::ledger::{Account, AccountKey, HoldKey, Transaction};
+use bursar_core::money::Money;
+use bursar_core::numscript::Name;
 use bursar_core::plan::ReadPlan;
 use bursar_core::records::{KnownReference, ReadSet};
 use futures_util::future::join4;
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
+use super::merchants::Merchants;
 use super::row::{self, get, hash};
 use super::session::Session;
 use super::{control, flows, registry};
@@ -15,11 +18,14 @@ use crate::chart_lines::{ChartLines, damaged, parse, time};
 use crate::{StoreError, postings};
 
 const HEAD: &str = "SELECT time, merchants_version FROM head";
-const ACCOUNTS: &str = "SELECT address, balance, currency, line FROM accounts
-    JOIN unnest($1::text[], $2::text[]) AS k (address, currency) USING (address, currency)";
+/// Each by its place in the question.
+const ACCOUNTS: &str = "SELECT k.place, a.balance, a.line
+    FROM (SELECT unnest($1::text[]) AS address, unnest($2::text[]) AS currency,
+                 generate_series(1, cardinality($1)) AS place) AS k
+    JOIN accounts a ON a.address = k.address AND a.currency = k.currency";
 const HOLDS: &str =
     "SELECT h.gl, h.reference, h.account, h.currency, h.amount, h.epoch, h.ended_by FROM holds h
-     JOIN unnest($1::bigint[], $2::text[]) AS k (gl, reference)
+     JOIN (SELECT unnest($1::bigint[]) AS gl, unnest($2::text[]) AS reference) AS k
          ON h.gl = k.gl AND h.reference = k.reference";
 const REFERENCES: &str = "SELECT event, reference, id, request_hash FROM transactions
     JOIN unnest($1::text[], $2::text[]) AS k (event, reference) USING (event, reference)";
@@ -31,6 +37,7 @@ const REFERENCES: &str = "SELECT event, reference, id, request_hash FROM transac
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
     lines: &mut ChartLines,
+    merchants: &mut Merchants,
     plan: &ReadPlan,
 ) -> Result<(ReadSet, i64), StoreError> {
     // First, and locked: nothing that is read below is older than the flows.
@@ -45,20 +52,19 @@ pub(super) async fn load(
     .await;
     let (head, accounts) = (head?, accounts?);
     let head = head.first().ok_or_else(|| damaged("the head is missing"))?;
-    let numbers = accounts.iter().map(|row| get(row, 3)).collect::<Result<Vec<i64>, _>>()?;
+    let numbers = accounts.iter().map(|row| get(row, 2)).collect::<Result<Vec<i64>, _>>()?;
     if numbers.iter().any(|number| !lines.contains(*number)) {
         // Another process has opened accounts under a chart line that is new to this one.
         *lines = row::chart_lines(session.client).await?;
     }
     let transactions = transactions(session, plan).await?;
     let control = if plan.control { Some(control::load(session).await?) } else { None };
-    let (registry, unreadable_records) = registry::load(session, plan).await?;
+    let merchants_version = get(head, 1)?;
+    merchants.at(merchants_version);
+    let (registry, unreadable_records) = registry::load(session, merchants, plan).await?;
     let records = ReadSet {
         time: get::<Option<i64>>(head, 0)?.map(time).transpose()?,
-        accounts: accounts
-            .iter()
-            .map(|row| Ok((get::<&str>(row, 0)?.into(), row::account(row, 1, lines)?)))
-            .collect::<Result<_, StoreError>>()?,
+        accounts: found_accounts(plan, &accounts, lines)?,
         holds: holds?
             .iter()
             .map(|row| Ok((hold_key(row)?, row::hold(row, 2)?)))
@@ -73,7 +79,7 @@ pub(super) async fn load(
         // Last, like references: what was answered since the reads above must be known as answered.
         keys: flows::keys(session, plan).await?,
     };
-    Ok((records, get(head, 1)?))
+    Ok((records, merchants_version))
 }
 
 async fn accounts(
@@ -86,6 +92,24 @@ async fn accounts(
     let (addresses, currencies): (Vec<&str>, Vec<&str>) =
         plan.accounts.iter().map(|(address, currency)| (&**address, currency.code())).unzip();
     session.query(ACCOUNTS, &[&addresses, &currencies]).await
+}
+
+fn found_accounts(
+    plan: &ReadPlan,
+    rows: &[Row],
+    lines: &ChartLines,
+) -> Result<Vec<(Name, Account)>, StoreError> {
+    let asked: Vec<&AccountKey> = plan.accounts.iter().collect();
+    let account = |row| {
+        let place = usize::try_from(get::<i32>(row, 0)?).map_err(damaged)?;
+        let asked = place.checked_sub(1).and_then(|place| asked.get(place));
+        let (address, currency) =
+            asked.ok_or_else(|| damaged("an account was found that nobody asked for"))?;
+        let balance = Money::from_minor(get(row, 1)?, *currency);
+        let account = Account { balance, metadata: lines.get(get(row, 2)?)? };
+        Ok((Name::clone(address), account))
+    };
+    rows.iter().map(account).collect()
 }
 
 async fn holds(

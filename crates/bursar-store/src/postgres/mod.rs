@@ -13,6 +13,7 @@ mod feed;
 mod flows;
 mod lanes;
 mod load;
+mod merchants;
 mod query;
 mod registry;
 mod row;
@@ -29,6 +30,7 @@ use bursar_core::records::ReadSet;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls, Transaction};
 
+use self::merchants::Merchants;
 use self::session::{Session, Statements};
 use crate::chart_lines::ChartLines;
 use crate::{Store, StoreError, Turn};
@@ -70,6 +72,7 @@ pub struct Postgres {
     pub(crate) client: Client,
     pub(crate) statements: Statements,
     pub(crate) lines: ChartLines,
+    merchants: Merchants,
     /// All that it reads is of one moment, which is lost with the connection.
     is_of_one_moment: bool,
 }
@@ -78,6 +81,7 @@ pub struct PostgresTurn<'s> {
     transaction: Transaction<'s>,
     statements: &'s Statements,
     lines: &'s mut ChartLines,
+    merchants: &'s mut Merchants,
     /// Of all merchants, when the first records were read.
     merchants_version: Option<i64>,
 }
@@ -110,8 +114,8 @@ impl Postgres {
 
     async fn connected(config: Config, used_for: Use, client: Client) -> Result<Self, StoreError> {
         let lines = row::chart_lines(&client).await?;
-        let statements = Statements::default();
-        Ok(Self { config, used_for, client, statements, lines, is_of_one_moment: false })
+        let (statements, merchants) = (Statements::default(), Merchants::default());
+        Ok(Self { config, used_for, client, statements, lines, merchants, is_of_one_moment: false })
     }
 
     pub(crate) async fn open_at(config: Config) -> Result<Self, StoreError> {
@@ -143,6 +147,8 @@ impl Postgres {
         }
         self.client = connect(&self.config, self.used_for).await?;
         self.statements = Statements::default();
+        // It may be another server now, whose versions mean something else.
+        self.merchants = Merchants::default();
         self.lines = row::chart_lines(&self.client).await?;
         Ok(())
     }
@@ -185,7 +191,8 @@ impl Store for Postgres {
         let limit = "SET LOCAL statement_timeout = '10s'";
         transaction.batch_execute(limit).await.map_err(|error| classify(&error))?;
         let (statements, lines) = (&self.statements, &mut self.lines);
-        Ok(PostgresTurn { transaction, statements, lines, merchants_version: None })
+        let merchants = &mut self.merchants;
+        Ok(PostgresTurn { transaction, statements, lines, merchants, merchants_version: None })
     }
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
@@ -203,7 +210,8 @@ impl Store for Postgres {
 impl Turn for PostgresTurn<'_> {
     async fn load(&mut self, plan: &ReadPlan) -> Result<ReadSet, StoreError> {
         let session = Session { client: &self.transaction, statements: self.statements };
-        let (records, merchants_version) = load::load(&session, self.lines, plan).await?;
+        let (records, merchants_version) =
+            load::load(&session, self.lines, self.merchants, plan).await?;
         self.merchants_version.get_or_insert(merchants_version);
         Ok(records)
     }

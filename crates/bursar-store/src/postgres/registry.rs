@@ -1,11 +1,14 @@
 //! Merchants, beneficiaries and keys.
 
+use std::sync::Arc;
+
 use bursar_core::commit::Commit;
 use bursar_core::plan::ReadPlan;
 use bursar_core::registry::{Content, Kind, Record, RecordKey, RecordWrite};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
 
+use super::merchants::Merchants;
 use super::row::get;
 use super::session::Session;
 use crate::chart_lines::{damaged, time};
@@ -18,29 +21,33 @@ const RECORDS: &str =
 /// The records that are planned for, and those of them that cannot be read.
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
+    merchants: &mut Merchants,
     plan: &ReadPlan,
-) -> Result<(Vec<Record>, Vec<RecordKey>), StoreError> {
-    if plan.registry.is_empty() {
-        return Ok((Vec::new(), Vec::new()));
+) -> Result<(Vec<Arc<Record>>, Vec<RecordKey>), StoreError> {
+    let (known, unknown) = merchants.of(plan);
+    if unknown.is_empty() {
+        return Ok((known, Vec::new()));
     }
     let (kinds, ids): (Vec<&str>, Vec<&str>) =
-        plan.registry.iter().map(|key| (key.kind.name(), key.id.as_str())).unzip();
+        unknown.iter().map(|key| (key.kind.name(), key.id.as_str())).unzip();
     let sql = format!(
         "{RECORDS} JOIN unnest($1::text[], $2::text[]) AS k (kind, id) ON r.kind = k.kind AND r.id = k.id"
     );
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     for row in &session.query(&sql, &[&kinds, &ids]).await? {
         match record(row) {
-            Ok(record) => found.push(record),
+            Ok(record) => found.push(Arc::new(record)),
             // One row must not stop all others.
             Err(StoreError::Corrupt(_)) => {
                 let (kind, id): (&str, &str) = (get(row, 0)?, get(row, 1)?);
-                let is_it = |key: &&RecordKey| key.kind.name() == kind && key.id == id;
-                unreadable.extend(plan.registry.iter().find(is_it).cloned());
+                let is_it = |key: &&&RecordKey| key.kind.name() == kind && key.id == id;
+                unreadable.extend(unknown.iter().find(is_it).copied().cloned());
             }
             Err(error) => return Err(error),
         }
     }
+    merchants.keep(&found);
+    found.extend(known);
     Ok((found, unreadable))
 }
 

@@ -1,5 +1,7 @@
 //! The records that a plan asks for, by cached statements.
 
+use std::sync::Arc;
+
 use bursar_core::ids::TransactionId;
 use bursar_core::journal::Posting;
 use bursar_core::ledger::Transaction;
@@ -56,7 +58,7 @@ pub(super) fn load(
     records.control = plan.control.then(|| control::load(connection)).transpose()?;
     for key in &plan.registry {
         match registry::find(connection, key) {
-            Ok(found) => records.registry.extend(found),
+            Ok(found) => records.registry.extend(found.map(Arc::new)),
             // One row must not stop all others.
             Err(StoreError::Corrupt(_)) => records.unreadable_records.push(key.clone()),
             Err(error) => return Err(error),

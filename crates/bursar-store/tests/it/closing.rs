@@ -42,10 +42,7 @@ fn closed(when: When) {
         let requests = [Request { admission, body: create("late", "10") }];
         let batch = Batch::new(&rules, &requests);
         let mut other = Postgres::open(&cluster.url()).await.unwrap();
-        let status = Some(MerchantStatus::Closed);
-        let change = Change::AlterMerchant { id: "m1".to_owned(), name: None, status };
-        let close =
-            || Body::Register(Registration { actor: "ops".to_owned(), change: change.clone() });
+        let close = || alter(MerchantStatus::Closed);
 
         let mut open = other.begin().await.unwrap();
         let first = plan(&batch);
@@ -65,6 +62,34 @@ fn closed(when: When) {
 
         let again = turn(&mut other, &batch).await.unwrap();
         assert_eq!(again.answers[0].as_ref().unwrap_err().code(), "merchant_closed");
+        desk.assert_sound().await;
+    });
+}
+
+/// The merchant is closed, or opened again.
+fn alter(status: MerchantStatus) -> Body {
+    let change = Change::AlterMerchant { id: "m1".to_owned(), name: None, status: Some(status) };
+    Body::Register(Registration { actor: "ops".to_owned(), change })
+}
+
+#[test]
+fn what_a_process_remembers_of_a_merchant_ends_when_another_changes_it() {
+    let (rules, cluster) = (rules(), Cluster::start());
+    block_on(async {
+        let mut desk = Desk::new(&rules, Postgres::open(&cluster.url()).await.unwrap(), 0);
+        desk.fund().await;
+        desk.open_merchant().await;
+        let mut other = Desk::new(&rules, Postgres::open(&cluster.url()).await.unwrap(), 1);
+        for key in ["read", "remembered"] {
+            other.ask(create(key, "10")).await.unwrap();
+        }
+        desk.ask(alter(MerchantStatus::Closed)).await.unwrap();
+        for key in ["closed", "still-closed"] {
+            let refused = other.ask(create(key, "10")).await.unwrap_err();
+            assert_eq!(refused.code(), "merchant_closed");
+        }
+        desk.ask(alter(MerchantStatus::Open)).await.unwrap();
+        other.ask(create("open", "10")).await.unwrap();
         desk.assert_sound().await;
     });
 }

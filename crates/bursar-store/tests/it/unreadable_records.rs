@@ -195,6 +195,9 @@ fn in_postgres<F: Future>(suite: impl FnOnce(Postgres, Setting) -> F) {
             tokio::spawn(connection);
             let sql = if is_readable { MEND } else { SPOIL };
             assert_eq!(client.execute(sql, &[&id]).await.unwrap(), 1);
+            // As whoever changes a merchant does.
+            let counted = "UPDATE head SET merchants_version = merchants_version + 1";
+            assert_eq!(client.execute(counted, &[]).await.unwrap(), 1);
         })
     });
     block_on(async { suite(Postgres::open(&cluster.url()).await.unwrap(), set).await });
