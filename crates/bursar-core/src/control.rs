@@ -74,6 +74,9 @@ pub enum Turned {
 impl Control {
     /// Whether nothing may be sent through this channel for this merchant.
     pub fn is_frozen(&self, channel: &str, merchant: &str) -> bool {
+        if self.freezes.is_empty() {
+            return false;
+        }
         let scopes = [
             Scope::Global,
             Scope::Channel(channel.to_owned()),

@@ -35,17 +35,22 @@ impl Pattern {
 
     /// The address with every placeholder filled in.
     pub fn fill<'v>(&self, value: impl Fn(&str) -> &'v str) -> Name {
-        let mut address = String::with_capacity(128);
+        self.fill_in(&mut String::new(), value)
+    }
+
+    /// The same for whoever fills several: all are written in one place.
+    pub(crate) fn fill_in<'v>(&self, place: &mut String, value: impl Fn(&str) -> &'v str) -> Name {
+        place.clear();
         for segment in &self.segments {
-            if !address.is_empty() {
-                address.push(':');
+            if !place.is_empty() {
+                place.push(':');
             }
-            address.push_str(match segment {
+            place.push_str(match segment {
                 Segment::Text(text) => text,
                 Segment::Placeholder(name) => value(name),
             });
         }
-        address.into()
+        place.as_str().into()
     }
 
     /// Whether some address would match both patterns.

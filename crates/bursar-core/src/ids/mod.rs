@@ -92,10 +92,11 @@ macro_rules! id {
             }
         }
 
+        const _: () = assert!($prefix.len() + 33 <= SPELLED_MAX);
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(concat!($prefix, "_"))?;
-                f.write_str(self.0.simple().encode_lower(&mut Uuid::encode_buffer()))
+                f.write_str(spell(concat!($prefix, "_"), self.0, &mut [0; SPELLED_MAX]))
             }
         }
 
@@ -233,6 +234,20 @@ fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
 /// What an attempt is known by at its channel: a UUID, as most of them ask for.
 pub fn reference(now: Timestamp, seed: &Seed, payout: &str, attempt: u32) -> String {
     uuid(now, &seed.child(["attempt", payout]), "attempt", u64::from(attempt)).to_string()
+}
+
+/// What the longest id takes: `key_` and 32 digits.
+const SPELLED_MAX: usize = 36;
+
+/// In one piece: whoever makes a text of it makes room once.
+fn spell<'r>(prefix: &str, uuid: Uuid, room: &'r mut [u8; SPELLED_MAX]) -> &'r str {
+    let mut digits = Uuid::encode_buffer();
+    let digits = uuid.simple().encode_lower(&mut digits);
+    for (place, byte) in room.iter_mut().zip(prefix.bytes().chain(digits.bytes())) {
+        *place = byte;
+    }
+    let length = prefix.len().saturating_add(digits.len());
+    room.get(..length).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default()
 }
 
 /// Accepts exactly what `Display` writes, so that one id has one spelling.

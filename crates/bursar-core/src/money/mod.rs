@@ -6,7 +6,7 @@ mod split;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 pub use currency::{Currency, CurrencyError};
 
@@ -138,9 +138,14 @@ impl fmt::Display for Money {
 pub fn decimal(minor: i128, currency: Currency) -> String {
     let decimals = usize::from(currency.decimals());
     let digits = minor.unsigned_abs();
-    // Almost all sums are short, and short ones are written faster.
-    let mut text =
-        u64::try_from(digits).map_or_else(|_| digits.to_string(), |short| short.to_string());
+    // Room for sign and point as well.
+    let mut text = String::with_capacity(24);
+    // Almost all sums are short, and short ones are written faster. A text takes whatever is written into it.
+    let written = match u64::try_from(digits) {
+        Ok(short) => write!(text, "{short}"),
+        Err(_) => write!(text, "{digits}"),
+    };
+    debug_assert!(written.is_ok(), "a text takes whatever is written into it");
     while text.len() <= decimals {
         text.insert(0, '0');
     }

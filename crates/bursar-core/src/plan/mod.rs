@@ -130,6 +130,8 @@ struct PayoutBookings<'r> {
     hold: Option<GlCode>,
     /// Those whose accounts were asked for: merchant, bank and currency.
     parties: BTreeSet<(&'r str, &'r str, Currency)>,
+    /// Where addresses are written.
+    place: String,
 }
 
 impl<'r> PayoutBookings<'r> {
@@ -139,7 +141,7 @@ impl<'r> PayoutBookings<'r> {
         lines.sort_by_key(|line| line.code);
         lines.dedup_by_key(|line| line.code);
         let hold = rules().find_map(Rule::hold).map(|(_, code)| code);
-        Self { lines, hold, parties: BTreeSet::new() }
+        Self { lines, hold, parties: BTreeSet::new(), place: String::new() }
     }
 
     /// None if they were asked for before.
@@ -147,6 +149,7 @@ impl<'r> PayoutBookings<'r> {
         let currency = funds.amount.currency();
         let is_new = self.parties.insert((&funds.merchant, &funds.bank, currency));
         let lines = if is_new { self.lines.as_slice() } else { &[] };
+        let place = &mut self.place;
         lines.iter().filter_map(move |line| {
             let pattern = line.pattern.as_ref()?;
             let value = |placeholder: &str| match placeholder {
@@ -156,7 +159,7 @@ impl<'r> PayoutBookings<'r> {
                 // What nobody can fill is refused when it is booked; it needs no records for that.
                 _ => "",
             };
-            Some((pattern.fill(value), currency))
+            Some((pattern.fill_in(place, value), currency))
         })
     }
 }

@@ -15,6 +15,9 @@ use crate::money::{Currency, Money, MoneyError};
 use crate::numscript::{self, Error, Inputs, Monetary, Name, Outcome, Records, Value};
 use crate::rejection::Rejection;
 
+/// Room for an address.
+const PLACE: usize = 128;
+
 /// An event that only balances can still refuse.
 #[derive(Debug, Clone)]
 pub struct Bound<'r> {
@@ -122,13 +125,14 @@ impl Rule {
         let mut accounts = Vec::with_capacity(self.inputs.len());
         let mut amounts = Vec::with_capacity(self.inputs.len());
         let mut values = Vec::with_capacity(self.inputs.len());
+        let mut place = String::with_capacity(PLACE);
         for input in &self.inputs {
             match input {
                 Input::Account { gl, leg } => {
                     let (Some(bound), Some(pattern)) = (find(&legs, leg), &gl.pattern) else {
                         continue;
                     };
-                    let address = pattern.fill(|placeholder| match placeholder {
+                    let address = pattern.fill_in(&mut place, |placeholder| match placeholder {
                         "currency" => bound.currency.code(),
                         name => variable(variables, name),
                     });
