@@ -3,7 +3,7 @@
 //! *Raw* is the limit that a store is measured against: rows that were decided elsewhere, by the fastest bulk path. *Naive* is what one writes first: a transaction per event, a statement per row, a
 //! balance update per posting. Neither checks anything, so they make books of their own and refuse books that are there.
 //! Both follow a fixed recipe, so that figures of different versions can be compared: a row for each posting, indexed by
-//! account in place, whatever the engine does to keep and to find them.
+//! account in place, whatever the engine does to keep and to find them; and for raw a timer for each flow.
 
 mod memory;
 mod postgres;
@@ -17,6 +17,8 @@ use bursar_core::ids::CommitId;
 use bursar_core::journal::{Posting, WORLD};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
+use bursar_core::payout;
+use uuid::Uuid;
 
 pub use memory::MemoryBaseline;
 pub use postgres::PostgresBaseline;
@@ -52,7 +54,7 @@ pub trait Baseline {
     fn leave_recipe(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Raw: the transactions, postings and events of a commit, the accounts as it leaves them, holds, flows and keys that
-    /// are new, the commit and the head, in one transaction.
+    /// are new with a timer for each flow, the commit and the head, in one transaction.
     fn write(&mut self, rows: &Rows<'_>) -> impl Future<Output = Result<(), StoreError>>;
 
     /// The accounts that naive events change.
@@ -69,6 +71,12 @@ pub trait Baseline {
 
     /// Bytes that the tables and indexes take. None if nothing is stored.
     fn stored_bytes(&mut self) -> impl Future<Output = Result<Option<u64>, StoreError>>;
+}
+
+/// Raw has a timer for each flow, which nobody takes away before the recipe is left.
+fn timers(flows: &[FlowWrite]) -> impl Iterator<Item = (&'static str, i64, Uuid)> {
+    let flows = flows.iter().map(|change| &change.after);
+    flows.map(|flow| (payout::LANE, flow.created_at.as_microsecond(), flow.id.uuid()))
 }
 
 /// The accounts that a posting changes, and by how much. The world has no balance.

@@ -20,8 +20,8 @@ const OPEN: &str = "INSERT INTO accounts (address, currency, balance, version, l
          AS k (address, currency, line)
     ON CONFLICT DO NOTHING";
 const CHANGE: &str = "UPDATE accounts a SET balance = a.balance + k.delta, version = a.version + 1
-    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
-         AS k (address, currency, delta, least)
+    FROM (SELECT unnest($1::text[]) AS address, unnest($2::text[]) AS currency, unnest($3::bigint[]) AS delta,
+                 unnest($4::bigint[]) AS least) AS k
     WHERE a.address = k.address AND a.currency = k.currency
       AND (k.least IS NULL OR a.balance >= k.least)";
 

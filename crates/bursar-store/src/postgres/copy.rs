@@ -15,7 +15,6 @@ use tokio_postgres::{CopyInSink, Transaction};
 use uuid::Uuid;
 
 use super::classify;
-use super::flows::DueRows;
 use super::session::{Session, expect};
 use crate::StoreError;
 use crate::chart_lines::damaged;
@@ -203,13 +202,14 @@ pub(crate) async fn attempts(
     copy.finish().await
 }
 
-pub(super) async fn due(
+/// Lane, time and flow.
+pub(crate) async fn due<'r>(
     session: &Session<'_, Transaction<'_>>,
-    rows: &DueRows,
+    rows: impl Iterator<Item = (&'r str, i64, Uuid)>,
 ) -> Result<(), StoreError> {
     let mut copy = Copy::begin(session, DUE).await?;
-    for ((lane, time), flow) in rows.lanes.iter().zip(&rows.times).zip(&rows.flows) {
-        copy.row(&[Field::Text(lane), Field::Number(*time), Field::Uuid(*flow)]).await?;
+    for (lane, time, flow) in rows {
+        copy.row(&[Field::Text(lane), Field::Number(time), Field::Uuid(flow)]).await?;
     }
     copy.finish().await
 }

@@ -29,13 +29,15 @@ pub(super) const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.se
 
 const UPDATE: &str = "UPDATE flows f
     SET status = k.status, version = k.version, sequence = k.sequence, state = k.state, updated_at = k.updated_at
-    FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[])
-         AS k (id, status, version, sequence, state, updated_at, before)
+    FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::text[]) AS status, unnest($3::bigint[]) AS version,
+                 unnest($4::bigint[]) AS sequence, unnest($5::text[]) AS state, unnest($6::bigint[]) AS updated_at,
+                 unnest($7::bigint[]) AS before) AS k
     WHERE f.id = k.id AND f.version = k.before";
 /// One look for each: a plan made while nothing waited must not walk through all that waits now. The flows are locked, so
 /// rows stay where they are.
 const GONE: &str = "DELETE FROM due WHERE ctid = ANY (ARRAY(
-        SELECT found.ctid FROM unnest($1::text[], $2::bigint[], $3::uuid[]) AS k (lane, due_at, flow)
+        SELECT found.ctid
+        FROM (SELECT unnest($1::text[]) AS lane, unnest($2::bigint[]) AS due_at, unnest($3::uuid[]) AS flow) AS k
         CROSS JOIN LATERAL (SELECT d.ctid FROM due d
             WHERE d.lane = k.lane AND d.due_at = k.due_at AND d.flow = k.flow LIMIT 1) AS found))";
 
@@ -218,7 +220,7 @@ pub(super) async fn save(
         copy::attempts(session, &commit.flows).await?;
     }
     if come.flows.len() >= MANY {
-        return copy::due(session, come).await;
+        return copy::due(session, come.rows()).await;
     }
     let sql = "INSERT INTO due (lane, due_at, flow) SELECT * FROM unnest($1::text[], $2::bigint[], $3::uuid[])";
     session.write(sql, &[&come.lanes, &come.times, &come.flows], come.flows.len()).await
@@ -263,6 +265,11 @@ impl DueRows {
             }
         }
         (gone, come)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&str, i64, Uuid)> {
+        let rows = self.lanes.iter().zip(&self.times).zip(&self.flows);
+        rows.map(|((lane, time), flow)| (lane.as_str(), *time, *flow))
     }
 
     fn extend(&mut self, due: Option<Due>, flow: FlowId) {

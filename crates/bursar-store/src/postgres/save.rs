@@ -23,8 +23,9 @@ const OPEN_HOLDS: &str = "INSERT INTO holds (gl, reference, account, currency, a
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::uuid[])
          AS k (gl, reference, account, currency, amount, epoch, ended_by)";
 const CHANGE_HOLDS: &str = "UPDATE holds h SET epoch = k.epoch, ended_by = k.ended_by
-    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::uuid[], $5::bigint[], $6::uuid[])
-         AS k (gl, reference, epoch, ended_by, old_epoch, old_ended_by)
+    FROM (SELECT unnest($1::bigint[]) AS gl, unnest($2::text[]) AS reference, unnest($3::bigint[]) AS epoch,
+                 unnest($4::uuid[]) AS ended_by, unnest($5::bigint[]) AS old_epoch,
+                 unnest($6::uuid[]) AS old_ended_by) AS k
     WHERE h.gl = k.gl AND h.reference = k.reference AND h.epoch = k.old_epoch
       AND h.ended_by IS NOT DISTINCT FROM k.old_ended_by";
 const LOCK_HEAD: &str =

@@ -11,7 +11,7 @@ use futures_util::future::join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Transaction as Client};
 
-use super::{Baseline, Rows};
+use super::{Baseline, Rows, timers};
 use crate::Location;
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::postgres::accounts::{chart_line, codes};
@@ -189,7 +189,10 @@ const RECIPE: &str = "SET plan_cache_mode = force_custom_plan;
     CREATE INDEX postings_by_source ON postings (source, tx) WHERE source <> 'world';
     CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';";
 /// The way back is the way that old books came.
-const PACKED: &str = include_str!("../../../migrations/postgres/V8__postings_packed.sql");
+const PACKED: &str = concat!(
+    "DELETE FROM due;",
+    include_str!("../../../migrations/postgres/V8__postings_packed.sql")
+);
 
 const COPY_POSTINGS: &str =
     "COPY postings (tx, n, source, destination, currency, amount) FROM STDIN BINARY";
@@ -244,6 +247,7 @@ async fn copy_flows(session: &Session<'_, Client<'_>>, rows: &Rows<'_>) -> Resul
     if !flows.is_empty() {
         copy::flows(session, flows.iter().map(|change| &*change.after).zip(states)).await?;
         copy::attempts(session, flows).await?;
+        copy::due(session, timers(flows)).await?;
     }
     if !keys.is_empty() {
         copy::keys(session, keys.iter()).await?;

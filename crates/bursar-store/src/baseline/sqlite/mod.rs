@@ -4,13 +4,13 @@ mod naive;
 
 use std::path::Path;
 
-use bursar_core::commit::SavedCommit;
+use bursar_core::commit::{FlowWrite, SavedCommit};
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use rusqlite::{Connection, params};
 
-use super::{Baseline, Rows};
+use super::{Baseline, Rows, timers};
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::sqlite::{classify, feed, flows, rows, save};
 use crate::{Sqlite, StoreError};
@@ -22,6 +22,7 @@ const RECIPE: &str = "CREATE INDEX postings_by_source ON postings (source, tx) W
 #[derive(Debug)]
 pub struct SqliteBaseline {
     books: Sqlite,
+    follows_recipe: bool,
 }
 
 impl SqliteBaseline {
@@ -33,7 +34,7 @@ impl SqliteBaseline {
                 directory.display()
             )));
         }
-        Ok(Self { books: Sqlite::open(directory)? })
+        Ok(Self { books: Sqlite::open(directory)?, follows_recipe: false })
     }
 
     /// The work may write down chart lines; they are known when it has been committed.
@@ -58,11 +59,16 @@ impl Baseline for SqliteBaseline {
     }
 
     async fn follow_recipe(&mut self) -> Result<(), StoreError> {
+        self.follows_recipe = true;
         self.books.connection.execute_batch(RECIPE).map_err(|error| classify(&error))
     }
 
     async fn leave_recipe(&mut self) -> Result<(), StoreError> {
-        Ok(())
+        if !std::mem::take(&mut self.follows_recipe) {
+            return Ok(());
+        }
+        let sql = "DELETE FROM due";
+        self.books.connection.execute_batch(sql).map_err(|error| classify(&error))
     }
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
@@ -73,6 +79,7 @@ impl Baseline for SqliteBaseline {
             save::holds(connection, holds)?;
             flows::insert(connection, flows.iter().map(|change| &*change.after).zip(states))?;
             flows::insert_attempts(connection, flows)?;
+            put_timers(connection, flows)?;
             flows::insert_keys(connection, keys)?;
             feed::save(connection, id, &commit.events, &commit.audit)?;
             link(id, commit, |sql, values| connection.prepare_cached(sql)?.execute(values))?;
@@ -129,6 +136,16 @@ fn put_accounts(
         statement.execute(values).map_err(|error| classify(&error))?;
     }
     Ok(new_lines)
+}
+
+fn put_timers(connection: &Connection, flows: &[FlowWrite]) -> Result<(), StoreError> {
+    let sql = "INSERT INTO due (lane, due_at, flow) VALUES (?1, ?2, ?3)";
+    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+    for (lane, time, flow) in timers(flows) {
+        let values = params![lane, time, flow.as_bytes().as_slice()];
+        statement.execute(values).map_err(|error| classify(&error))?;
+    }
+    Ok(())
 }
 
 /// The commit and the head.
