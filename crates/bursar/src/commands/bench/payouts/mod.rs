@@ -163,9 +163,7 @@ fn in_postgres(
     let mut lanes = Lanes { uniform, hot, raw, naive, several: None };
     let figures = match connect(&four) {
         Ok(stores) => {
-            // Smaller turns: whoever waits for the head waits for less.
-            let batch = work.batch.div_ceil(2);
-            lanes.several = Some((four, Writers::new(stores, rules, batch)));
+            lanes.several = Some((four, Writers::new(stores, rules, work.batch)));
             race::run(runtime, rules, &mut lanes, work)
         }
         Err(failure) => {

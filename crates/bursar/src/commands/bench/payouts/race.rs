@@ -156,11 +156,11 @@ impl Race<'_> {
             self.runtime.block_on(uniform.run(lane, books, rules, &[*size]))?;
             self.raw(lanes, uniform)?;
         }
-        let (done, figures) = (sizes.iter().sum(), &mut self.figures);
-        figures.raw.done = figures.raw.done.saturating_add(done);
+        let figures = &mut self.figures;
+        figures.raw.done = figures.raw.done.saturating_add(sizes.iter().sum());
         self.runtime.block_on(hot.run(&mut figures.hot, &mut lanes.hot, rules, sizes))?;
         if let (Some(lane), Some((books, writers))) = (&mut figures.several, &mut lanes.several) {
-            writers.run(lane, (self.runtime, books), done)?;
+            writers.run(lane, (self.runtime, books), sizes)?;
         }
         Ok(())
     }

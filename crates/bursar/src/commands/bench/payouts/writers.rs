@@ -1,8 +1,10 @@
 //! Several writers on the same books: each with its own connection, engine and thread, as several processes would be.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::vec::IntoIter;
 
 use bursar_core::idempotency::Key;
 use bursar_core::ids::Seed;
@@ -14,25 +16,26 @@ use tokio::runtime::Runtime;
 
 use super::driver::Driver;
 use super::requests::{Merchants, Payouts};
-use crate::commands::bench::measure::{Lane, Work, failed};
+use crate::commands::bench::measure::{Lane, failed};
 use crate::failure::Failure;
 
 pub(super) struct Writers {
+    payouts: Payouts,
     writers: Vec<Writer>,
-    /// Payouts that each of them makes in one turn.
-    batch: u32,
 }
 
 /// A thread that lasts until nobody has orders for it any more.
 struct Writer {
-    payouts: Payouts,
     orders: Sender<Order>,
     results: Receiver<Result<(), Failure>>,
 }
 
+/// What turns are to be made of, for whoever is free.
+type Turns = Arc<Mutex<IntoIter<Vec<(Key, NewPayout)>>>>;
+
 enum Order {
-    /// A turn for each of these.
-    Ask(Vec<Vec<(Key, NewPayout)>>),
+    /// A turn for each of these, until none is left.
+    Ask(Turns),
     /// Whatever is in flight comes back.
     Finish,
 }
@@ -52,27 +55,23 @@ impl Writers {
             let mut work =
                 move |order| runtime.block_on(carry_out(order, &mut driver, &mut store, &rules));
             thread::spawn(move || given.iter().try_for_each(|order| done.send(work(order))));
-            Writer { payouts: Payouts::new(Merchants::Uniform, number), orders, results }
+            Writer { orders, results }
         };
-        Self { writers: stores.into_iter().zip(100..).map(writer).collect(), batch }
+        let writers = stores.into_iter().zip(100..).map(writer).collect();
+        Self { payouts: Payouts::new(Merchants::Uniform, 100), writers }
     }
 
-    /// As many payouts as this, divided among all.
+    /// A turn for each of these numbers of payouts; whoever is free takes the next.
     pub(super) fn run<B: Baseline>(
         &mut self,
         lane: &mut Lane,
         books: (&Runtime, &mut B),
-        count: u32,
+        sizes: &[u32],
     ) -> Result<(), Failure> {
-        let writers = u32::try_from(self.writers.len()).unwrap_or(u32::MAX).max(1);
-        let share = count.div_ceil(writers);
-        let sizes: Vec<u32> = Work { count: share, batch: self.batch }.slices().concat();
-        let mut orders = Vec::new();
-        for writer in &mut self.writers {
-            let asked = sizes.iter().map(|size| writer.payouts.next(*size)).collect();
-            orders.push(Order::Ask(asked));
-        }
-        lane.done = lane.done.saturating_add(share.saturating_mul(writers));
+        let turns: Vec<_> = sizes.iter().map(|size| self.payouts.next(*size)).collect();
+        let turns = Arc::new(Mutex::new(turns.into_iter()));
+        let orders = self.writers.iter().map(|_| Order::Ask(Arc::clone(&turns))).collect();
+        lane.done = lane.done.saturating_add(sizes.iter().sum());
         self.together(lane, books, orders)
     }
 
@@ -119,12 +118,17 @@ async fn carry_out(
 ) -> Result<(), Failure> {
     let time = &mut Duration::default();
     match order {
-        Order::Ask(asked) => {
-            for payouts in asked {
+        Order::Ask(turns) => {
+            while let Some(payouts) = next(&turns) {
                 driver.ask(store, rules, payouts, time).await?;
             }
             Ok(())
         }
         Order::Finish => driver.finish(store, rules, time).await,
     }
+}
+
+/// Whoever panicked has taken what it took.
+fn next(turns: &Turns) -> Option<Vec<(Key, NewPayout)>> {
+    turns.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
