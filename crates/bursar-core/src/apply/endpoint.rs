@@ -8,8 +8,7 @@ use crate::flow::{Flow, FlowState, to_json};
 use crate::ids::{DeliveryId, EndpointId, EventId, FlowId};
 use crate::ledger::Admission;
 use crate::registry::{
-    Content, ENDPOINTS_MAX, Endpoint, Kind, Merchant, PAYLOAD_VERSION, RecordKey, Sign, Status,
-    Subscription,
+    Content, ENDPOINTS_MAX, Endpoint, Kind, PAYLOAD_VERSION, RecordKey, Sign, Status, Subscription,
 };
 use crate::rejection::Rejection;
 use crate::request::{Answer, Reply};
@@ -155,7 +154,9 @@ impl Draft<'_> {
         admission: &Admission,
     ) -> Result<(), Rejection> {
         self.can_tell(&endpoint.merchant)?;
-        let Some(mut merchant) = self.merchant(&endpoint.merchant).cloned() else {
+        // Even if nothing changes there: that holds for the merchant that was read, and for no other.
+        let found = self.records.rely_on(Kind::Merchant, &endpoint.merchant);
+        let Some(mut merchant) = found.and_then(|record| record.content.merchant()).cloned() else {
             return Err(Rejection::UnknownMerchant { merchant: endpoint.merchant.clone() });
         };
         let before = merchant.subscriptions.clone();
@@ -183,10 +184,6 @@ impl Draft<'_> {
         let unreadable = self.check_readable(Kind::Endpoint, &id.to_string()).err();
         let unknown = || Rejection::UnknownRecord { kind: Kind::Endpoint, id: id.to_string() };
         unreadable.unwrap_or_else(unknown)
-    }
-
-    fn merchant(&self, id: &str) -> Option<&Merchant> {
-        self.records.get(Kind::Merchant, id)?.content.merchant()
     }
 }
 

@@ -31,10 +31,8 @@ impl Shelf {
     pub(super) fn read(records: Vec<Arc<Record>>, unreadable: Vec<RecordKey>) -> Self {
         let mut kinds: BTreeMap<Kind, BTreeMap<String, Place>> = BTreeMap::new();
         for record in records {
-            let place = (record.content.kind(), record.id.clone());
-            let read = Some(record.version);
-            let record = Place { record, read, is_relied_on: false };
-            kinds.entry(place.0).or_default().insert(place.1, record);
+            let (kind, id, read) = (record.content.kind(), record.id.clone(), Some(record.version));
+            kinds.entry(kind).or_default().insert(id, Place { record, read, is_relied_on: false });
         }
         Self { kinds, unreadable }
     }
@@ -44,7 +42,7 @@ impl Shelf {
     }
 
     /// The same for a decision that holds only as long as the record is as it is.
-    pub(super) fn rely_on(&mut self, kind: Kind, id: &str) -> Option<&Arc<Record>> {
+    pub(super) fn rely_on(&mut self, kind: Kind, id: &str) -> Option<&Record> {
         let place = self.kinds.get_mut(&kind)?.get_mut(id)?;
         place.is_relied_on = true;
         Some(&place.record)

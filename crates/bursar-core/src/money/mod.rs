@@ -140,7 +140,7 @@ pub fn decimal(minor: i128, currency: Currency) -> String {
     let digits = minor.unsigned_abs();
     // Room for sign and point as well.
     let mut text = String::with_capacity(24);
-    // Almost all sums are short, and short ones are written faster. A text takes whatever is written into it.
+    // Almost all sums are short, and short ones are written faster.
     let written = match u64::try_from(digits) {
         Ok(short) => write!(text, "{short}"),
         Err(_) => write!(text, "{digits}"),

@@ -15,9 +15,6 @@ use crate::money::{Currency, Money, MoneyError};
 use crate::numscript::{self, Error, Inputs, Monetary, Name, Outcome, Records, Value};
 use crate::rejection::Rejection;
 
-/// Room for an address.
-const PLACE: usize = 128;
-
 /// An event that only balances can still refuse.
 #[derive(Debug, Clone)]
 pub struct Bound<'r> {
@@ -125,7 +122,7 @@ impl Rule {
         let mut accounts = Vec::with_capacity(self.inputs.len());
         let mut amounts = Vec::with_capacity(self.inputs.len());
         let mut values = Vec::with_capacity(self.inputs.len());
-        let mut place = String::with_capacity(PLACE);
+        let mut place = String::new();
         for input in &self.inputs {
             match input {
                 Input::Account { gl, leg } => {

@@ -50,11 +50,11 @@ pub trait Baseline {
     /// Tables and indexes that raw and naive have, if the engine has something else instead.
     fn follow_recipe(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 
-    /// Back to tables that the engine can read, with all rows. Nothing, if they are such tables.
+    /// Back to tables that the engine can read, with all rows but raw's timers. Nothing, if they are such tables.
     fn leave_recipe(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Raw: the transactions, postings and events of a commit, the accounts as it leaves them, holds, flows and keys that
-    /// are new with a timer for each flow, the commit and the head, in one transaction.
+    /// are new, on disk also a timer for each flow, the commit and the head, in one transaction.
     fn write(&mut self, rows: &Rows<'_>) -> impl Future<Output = Result<(), StoreError>>;
 
     /// The accounts that naive events change.
@@ -73,11 +73,14 @@ pub trait Baseline {
     fn stored_bytes(&mut self) -> impl Future<Output = Result<Option<u64>, StoreError>>;
 }
 
-/// Raw has a timer for each flow, which nobody takes away before the recipe is left.
+/// The recipe gives raw a timer for each flow, although the flow is over: the engine had to write it, and to delete it.
 fn timers(flows: &[FlowWrite]) -> impl Iterator<Item = (&'static str, i64, Uuid)> {
     let flows = flows.iter().map(|change| &change.after);
     flows.map(|flow| (payout::LANE, flow.created_at.as_microsecond(), flow.id.uuid()))
 }
+
+/// They go before the books are verified.
+const NO_TIMERS: &str = "DELETE FROM due";
 
 /// The accounts that a posting changes, and by how much. The world has no balance.
 fn ends(posting: &Posting) -> impl Iterator<Item = (&Name, i64)> {

@@ -20,8 +20,7 @@ use crate::{StoreError, postings};
 const HEAD: &str = "SELECT time, merchants_version FROM head";
 /// Each by its place in the question.
 const ACCOUNTS: &str = "SELECT k.place, a.balance, a.line
-    FROM (SELECT unnest($1::text[]) AS address, unnest($2::text[]) AS currency,
-                 generate_series(1, cardinality($1)) AS place) AS k
+    FROM (SELECT unnest($1::text[]) AS address, unnest($2::text[]) AS currency, unnest($3::integer[]) AS place) AS k
     JOIN accounts a ON a.address = k.address AND a.currency = k.currency";
 const HOLDS: &str =
     "SELECT h.gl, h.reference, h.account, h.currency, h.amount, h.epoch, h.ended_by FROM holds h
@@ -91,7 +90,8 @@ async fn accounts(
     }
     let (addresses, currencies): (Vec<&str>, Vec<&str>) =
         plan.accounts.iter().map(|(address, currency)| (&**address, currency.code())).unzip();
-    session.query(ACCOUNTS, &[&addresses, &currencies]).await
+    let places: Vec<i32> = (0..).take(addresses.len()).collect();
+    session.query(ACCOUNTS, &[&addresses, &currencies, &places]).await
 }
 
 fn found_accounts(
@@ -102,9 +102,9 @@ fn found_accounts(
     let asked: Vec<&AccountKey> = plan.accounts.iter().collect();
     let account = |row| {
         let place = usize::try_from(get::<i32>(row, 0)?).map_err(damaged)?;
-        let asked = place.checked_sub(1).and_then(|place| asked.get(place));
-        let (address, currency) =
-            asked.ok_or_else(|| damaged("an account was found that nobody asked for"))?;
+        let (address, currency) = asked
+            .get(place)
+            .ok_or_else(|| damaged("an account was found that nobody asked for"))?;
         let balance = Money::from_minor(get(row, 1)?, *currency);
         let account = Account { balance, metadata: lines.get(get(row, 2)?)? };
         Ok((Name::clone(address), account))

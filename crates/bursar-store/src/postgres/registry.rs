@@ -40,8 +40,8 @@ pub(super) async fn load(
             // One row must not stop all others.
             Err(StoreError::Corrupt(_)) => {
                 let (kind, id): (&str, &str) = (get(row, 0)?, get(row, 1)?);
-                let is_it = |key: &&&RecordKey| key.kind.name() == kind && key.id == id;
-                unreadable.extend(unknown.iter().find(is_it).copied().cloned());
+                let is_it = |key: &&RecordKey| key.kind.name() == kind && key.id == id;
+                unreadable.extend(unknown.iter().copied().find(is_it).cloned());
             }
             Err(error) => return Err(error),
         }

@@ -1,18 +1,20 @@
 //! What changes about a merchant while somebody decides: it is decided again, on what is so now.
 
 use bursar_core::apply::apply;
-use bursar_core::ids::{EndpointId, Seed};
+use bursar_core::ids::Seed;
 use bursar_core::ledger::Admission;
 use bursar_core::payin::{NewPayIn, Said};
 use bursar_core::plan::{plan, plan_second};
 use bursar_core::registry::{
-    Change, EndpointChange, MerchantStatus, PAYLOAD_VERSION, Registration, Settings,
+    Change, EndpointChange, MerchantStatus, RecordKey, Registration, SettingsPatch,
 };
 use bursar_core::request::{Batch, Body, Request};
-use bursar_store::{Postgres, Store as _, StoreError, Turn as _, turn};
+use bursar_core::rules::Rules;
+use bursar_store::{Memory, Postgres, Store as _, StoreError, Turn as _, turn};
 
 use crate::cluster::Cluster;
 use crate::desk::Desk;
+use crate::office::{add, change, endpoint_id};
 use crate::payouts::create;
 use crate::workload::{block_on, rules};
 
@@ -41,7 +43,7 @@ fn closed(when: When) {
         let admission = Admission::new(desk.now, Seed::from(77));
         let requests = [Request { admission, body: create("late", "10") }];
         let batch = Batch::new(&rules, &requests);
-        let mut other = Postgres::open(&cluster.url()).await.unwrap();
+        let mut other = with_a_memory(&rules, &cluster).await;
         let close = || alter(MerchantStatus::Closed);
 
         let mut open = other.begin().await.unwrap();
@@ -64,6 +66,14 @@ fn closed(when: When) {
         assert_eq!(again.answers[0].as_ref().unwrap_err().code(), "merchant_closed");
         desk.assert_sound().await;
     });
+}
+
+/// A process that has read the merchant before.
+async fn with_a_memory(rules: &Rules, cluster: &Cluster) -> Postgres {
+    let mut desk = Desk::new(rules, Postgres::open(&cluster.url()).await.unwrap(), 1);
+    desk.fund().await;
+    desk.ask(create("early", "10")).await.unwrap();
+    desk.store
 }
 
 /// The merchant is closed, or opened again.
@@ -94,6 +104,22 @@ fn what_a_process_remembers_of_a_merchant_ends_when_another_changes_it() {
     });
 }
 
+/// Otherwise it could be saved although the merchant is not subscribed any more, and nobody would be told.
+#[test]
+fn an_endpoint_that_changes_relies_on_its_merchant_even_if_that_stays_as_it_is() {
+    block_on(async {
+        let rules = rules();
+        let mut desk = Desk::new(&rules, Memory::default(), 0);
+        desk.open_merchant().await;
+        let id = endpoint_id(1);
+        desk.ask(add(id, &["*"])).await.unwrap();
+        let patch = SettingsPatch { concurrency: Some(9), ..SettingsPatch::default() };
+        let changed = desk.commit(change(id, EndpointChange::Alter(Box::new(patch)))).await;
+        assert_eq!(changed.records.len(), 1, "only the endpoint changes");
+        assert_eq!(changed.relied_on, [(RecordKey::merchant("m1"), 2)]);
+    });
+}
+
 fn said(said: Said, event: &str) -> Body {
     Body::TakePayIn(NewPayIn {
         key: None,
@@ -118,7 +144,7 @@ fn an_endpoint_that_is_added_meanwhile_is_told() {
         let admission = Admission::new(desk.now, Seed::from(77));
         let requests = [Request { admission, body: said(Said::Completed, "e2") }];
         let batch = Batch::new(&rules, &requests);
-        let mut other = Postgres::open(&cluster.url()).await.unwrap();
+        let mut other = with_a_memory(&rules, &cluster).await;
 
         let mut open = other.begin().await.unwrap();
         let first = plan(&batch);
@@ -128,20 +154,7 @@ fn an_endpoint_that_is_added_meanwhile_is_told() {
         let commit = apply(&batch, records);
         assert_eq!(commit.flows.len(), 1, "nobody listened when it was looked at");
 
-        let settings = Settings {
-            url: "https://merchant.example/hooks".to_owned(),
-            event_types: ["*".to_owned()].into(),
-            version: PAYLOAD_VERSION.to_owned(),
-            header_names: Vec::new(),
-            headers: None,
-            concurrency: 1,
-            rate_limit: None,
-        };
-        let change = EndpointChange::Add { settings, secret: "sealed".to_owned() };
-        let id = EndpointId::new(desk.now, &Seed::from(5), 0);
-        let change = Change::Endpoint { id, merchant: "m1".to_owned(), change };
-        let add = Registration { actor: "ops".to_owned(), change };
-        desk.ask(Body::Register(add)).await.unwrap();
+        desk.ask(add(endpoint_id(5), &["*"])).await.unwrap();
         let saved = open.save(batch.commit_id(0).unwrap(), &commit).await;
         assert!(matches!(saved, Err(StoreError::Conflict)), "{saved:?}");
 

@@ -11,7 +11,7 @@ use futures_util::future::join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Transaction as Client};
 
-use super::{Baseline, Rows, timers};
+use super::{Baseline, NO_TIMERS, Rows, timers};
 use crate::Location;
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::postgres::accounts::{chart_line, codes};
@@ -26,6 +26,7 @@ pub struct PostgresBaseline {
     server: Config,
     name: String,
     follows_recipe: bool,
+    has_timers: bool,
 }
 
 impl PostgresBaseline {
@@ -56,7 +57,7 @@ impl PostgresBaseline {
         let mut config = server.clone();
         config.dbname(&name);
         let books = Postgres::open_at(config).await?;
-        Ok(Self { books, server, name, follows_recipe: false })
+        Ok(Self { books, server, name, follows_recipe: false, has_timers: false })
     }
 
     /// Where these books are, on the server of this URL.
@@ -114,11 +115,16 @@ impl Baseline for PostgresBaseline {
         if !std::mem::take(&mut self.follows_recipe) {
             return Ok(());
         }
+        if std::mem::take(&mut self.has_timers) {
+            let deleted = self.books.client.batch_execute(NO_TIMERS).await;
+            deleted.map_err(|error| classify(&error))?;
+        }
         self.books.client.batch_execute(PACKED).await.map_err(|error| classify(&error))
     }
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, accounts, .. } = *rows;
+        let Rows { id, commit, accounts, flows, .. } = *rows;
+        self.has_timers |= !flows.is_empty();
         let books = &mut self.books;
         let client = books.client.transaction().await.map_err(|error| classify(&error))?;
         let session = Session { client: &client, statements: &books.statements };
@@ -187,12 +193,12 @@ const RECIPE: &str = "SET plan_cache_mode = force_custom_plan;
         PRIMARY KEY (tx, n)
     );
     CREATE INDEX postings_by_source ON postings (source, tx) WHERE source <> 'world';
-    CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';";
+    CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';
+    ALTER TABLE postings
+        ALTER tx SET STATISTICS 10, ALTER n SET STATISTICS 10, ALTER source SET STATISTICS 10,
+        ALTER destination SET STATISTICS 10, ALTER currency SET STATISTICS 10, ALTER amount SET STATISTICS 10;";
 /// The way back is the way that old books came.
-const PACKED: &str = concat!(
-    "DELETE FROM due;",
-    include_str!("../../../migrations/postgres/V8__postings_packed.sql")
-);
+const PACKED: &str = include_str!("../../../migrations/postgres/V8__postings_packed.sql");
 
 const COPY_POSTINGS: &str =
     "COPY postings (tx, n, source, destination, currency, amount) FROM STDIN BINARY";

@@ -10,7 +10,7 @@ use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use rusqlite::{Connection, params};
 
-use super::{Baseline, Rows, timers};
+use super::{Baseline, NO_TIMERS, Rows, timers};
 use crate::chart_lines::{ChartLines, NewLines};
 use crate::sqlite::{classify, feed, flows, rows, save};
 use crate::{Sqlite, StoreError};
@@ -22,7 +22,7 @@ const RECIPE: &str = "CREATE INDEX postings_by_source ON postings (source, tx) W
 #[derive(Debug)]
 pub struct SqliteBaseline {
     books: Sqlite,
-    follows_recipe: bool,
+    has_timers: bool,
 }
 
 impl SqliteBaseline {
@@ -34,7 +34,7 @@ impl SqliteBaseline {
                 directory.display()
             )));
         }
-        Ok(Self { books: Sqlite::open(directory)?, follows_recipe: false })
+        Ok(Self { books: Sqlite::open(directory)?, has_timers: false })
     }
 
     /// The work may write down chart lines; they are known when it has been committed.
@@ -59,20 +59,19 @@ impl Baseline for SqliteBaseline {
     }
 
     async fn follow_recipe(&mut self) -> Result<(), StoreError> {
-        self.follows_recipe = true;
         self.books.connection.execute_batch(RECIPE).map_err(|error| classify(&error))
     }
 
     async fn leave_recipe(&mut self) -> Result<(), StoreError> {
-        if !std::mem::take(&mut self.follows_recipe) {
+        if !std::mem::take(&mut self.has_timers) {
             return Ok(());
         }
-        let sql = "DELETE FROM due";
-        self.books.connection.execute_batch(sql).map_err(|error| classify(&error))
+        self.books.connection.execute_batch(NO_TIMERS).map_err(|error| classify(&error))
     }
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
         let Rows { id, commit, accounts, holds, flows, states, keys } = *rows;
+        self.has_timers |= !flows.is_empty();
         self.in_transaction(|connection, lines| {
             rows::insert(connection, id, &commit.transactions)?;
             let new_lines = put_accounts(connection, lines, accounts)?;

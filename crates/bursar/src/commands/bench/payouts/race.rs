@@ -183,7 +183,7 @@ impl Race<'_> {
         self.raw(lanes, uniform)
     }
 
-    /// The rows of what the engine has just decided, as they are in the end.
+    /// The rows of what the engine has just decided, as they are in the end, with the timers of the recipe.
     fn raw<B: Baseline>(
         &mut self,
         lanes: &mut Lanes<B>,

@@ -19,6 +19,9 @@ use super::requests::{Merchants, Payouts};
 use crate::commands::bench::measure::{Lane, failed};
 use crate::failure::Failure;
 
+/// The number of the first of them: others who ask have smaller ones.
+const FIRST: u64 = 100;
+
 pub(super) struct Writers {
     payouts: Payouts,
     writers: Vec<Writer>,
@@ -57,8 +60,8 @@ impl Writers {
             thread::spawn(move || given.iter().try_for_each(|order| done.send(work(order))));
             Writer { orders, results }
         };
-        let writers = stores.into_iter().zip(100..).map(writer).collect();
-        Self { payouts: Payouts::new(Merchants::Uniform, 100), writers }
+        let writers = stores.into_iter().zip(FIRST..).map(writer).collect();
+        Self { payouts: Payouts::new(Merchants::Uniform, FIRST), writers }
     }
 
     /// A turn for each of these numbers of payouts; whoever is free takes the next.
