@@ -20,7 +20,7 @@ use super::requests::{Merchants, openings, registrations};
 use crate::commands::bench::measure::failed;
 use crate::failure::Failure;
 
-/// Batches that are in flight at the channel.
+/// Batches that are in flight at the channel, of all writers together.
 pub(in crate::commands::bench) const LAG: u32 = 10;
 
 /// Commits, each with its name.
@@ -29,6 +29,8 @@ pub(super) type Commits = Vec<(CommitId, Commit)>;
 pub(in crate::commands::bench) struct Driver {
     engine: Engine,
     batch: usize,
+    /// Batches that are in flight at the channel.
+    pub(super) lag: u32,
     in_flight: VecDeque<Effect>,
     tickets: u64,
     /// What was decided, if somebody wants to write it again.
@@ -52,7 +54,7 @@ impl Driver {
             ..Limits::default()
         };
         let engine = Engine::new(rules, limits, seed);
-        Self { engine, batch: size, in_flight: VecDeque::new(), tickets: 0, kept: None }
+        Self { engine, batch: size, lag: LAG, in_flight: VecDeque::new(), tickets: 0, kept: None }
     }
 
     /// One turn that makes and sends these payouts, and settles as many that were sent before.
@@ -71,7 +73,7 @@ impl Driver {
             let outputs = self.engine.enqueue(Input::Asked { ticket, body });
             self.carry_out(outputs)?;
         }
-        let lag = self.batch.saturating_mul(usize::try_from(LAG).unwrap_or(usize::MAX));
+        let lag = self.batch.saturating_mul(usize::try_from(self.lag).unwrap_or(usize::MAX));
         self.hear(self.in_flight.len().saturating_sub(lag))?;
         self.turn(store, rules).await?;
         *time = time.saturating_add(started.elapsed());

@@ -14,17 +14,21 @@ use bursar_store::Store;
 use bursar_store::baseline::Baseline;
 use tokio::runtime::Runtime;
 
-use super::driver::Driver;
+use super::driver::{Driver, LAG};
 use super::requests::{Merchants, Payouts};
 use crate::commands::bench::measure::{Lane, failed};
 use crate::failure::Failure;
 
+/// How many turns each of them makes at least before all wait for the last: that should not be often.
+const TURNS_EACH: usize = 4;
 /// The number of the first of them: others who ask have smaller ones.
 const FIRST: u64 = 100;
 
 pub(super) struct Writers {
     payouts: Payouts,
-    writers: Vec<Writer>,
+    threads: Vec<Writer>,
+    /// Turns that nobody was asked to make yet, by how many payouts they have.
+    waiting: Vec<u32>,
 }
 
 /// A thread that lasts until nobody has orders for it any more.
@@ -50,42 +54,61 @@ impl Writers {
         rules: &Rules,
         batch: u32,
     ) -> Self {
+        let count = u32::try_from(stores.len()).unwrap_or(u32::MAX);
+        let lag = LAG.div_ceil(count.max(1));
         let writer = |((runtime, mut store), number): ((Runtime, S), u64)| {
             let (orders, given) = channel();
             let (done, results) = channel();
             let mut driver = Driver::new(rules, batch, Seed::from(number));
+            driver.lag = lag;
             let rules = rules.clone();
             let mut work =
                 move |order| runtime.block_on(carry_out(order, &mut driver, &mut store, &rules));
             thread::spawn(move || given.iter().try_for_each(|order| done.send(work(order))));
             Writer { orders, results }
         };
-        let writers = stores.into_iter().zip(FIRST..).map(writer).collect();
-        Self { payouts: Payouts::new(Merchants::Uniform, FIRST), writers }
+        let threads = stores.into_iter().zip(FIRST..).map(writer).collect();
+        let payouts = Payouts::new(Merchants::Uniform, FIRST);
+        Self { payouts, threads, waiting: Vec::new() }
     }
 
-    /// A turn for each of these numbers of payouts; whoever is free takes the next.
+    /// A turn for each of these numbers of payouts, as soon as there are enough.
     pub(super) fn run<B: Baseline>(
         &mut self,
         lane: &mut Lane,
         books: (&Runtime, &mut B),
         sizes: &[u32],
     ) -> Result<(), Failure> {
-        let turns: Vec<_> = sizes.iter().map(|size| self.payouts.next(*size)).collect();
-        let turns = Arc::new(Mutex::new(turns.into_iter()));
-        let orders = self.writers.iter().map(|_| Order::Ask(Arc::clone(&turns))).collect();
-        lane.done = lane.done.saturating_add(sizes.iter().sum());
-        self.together(lane, books, orders)
+        self.waiting.extend(sizes);
+        if self.waiting.len() < self.threads.len().saturating_mul(TURNS_EACH) {
+            return Ok(());
+        }
+        self.ask(lane, books)
     }
 
-    /// Whatever is in flight comes back.
-    pub(super) fn finish<B: Baseline>(
+    /// All turns that wait; whoever is free takes the next.
+    fn ask<B: Baseline>(
         &mut self,
         lane: &mut Lane,
         books: (&Runtime, &mut B),
     ) -> Result<(), Failure> {
-        let orders = self.writers.iter().map(|_| Order::Finish).collect();
+        let sizes = std::mem::take(&mut self.waiting);
+        let turns: Vec<_> = sizes.iter().map(|size| self.payouts.next(*size)).collect();
+        let turns = Arc::new(Mutex::new(turns.into_iter()));
+        let orders = self.threads.iter().map(|_| Order::Ask(Arc::clone(&turns))).collect();
+        lane.done = lane.done.saturating_add(sizes.iter().sum());
         self.together(lane, books, orders)
+    }
+
+    /// Whatever waits is asked for, and whatever is in flight comes back.
+    pub(super) fn finish<B: Baseline>(
+        &mut self,
+        lane: &mut Lane,
+        (runtime, books): (&Runtime, &mut B),
+    ) -> Result<(), Failure> {
+        self.ask(lane, (runtime, &mut *books))?;
+        let orders = self.threads.iter().map(|_| Order::Finish).collect();
+        self.together(lane, (runtime, books), orders)
     }
 
     /// All at once; it is over when the last one is done.
@@ -100,10 +123,10 @@ impl Writers {
         let stopped = || Failure::new("a writer of the benchmark stopped in the middle");
         let before = written(books)?;
         let started = Instant::now();
-        for (writer, order) in self.writers.iter().zip(orders) {
+        for (writer, order) in self.threads.iter().zip(orders) {
             writer.orders.send(order).map_err(|_| stopped())?;
         }
-        for writer in &self.writers {
+        for writer in &self.threads {
             writer.results.recv().map_err(|_| stopped())??;
         }
         lane.time = lane.time.saturating_add(started.elapsed());
