@@ -4,10 +4,11 @@ use std::future::Future;
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::Flow;
+use bursar_core::host::LANES;
 use bursar_core::ids::{CommitId, EndpointId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
-use bursar_core::payout::{schedule_lane, submit_lane};
+use bursar_core::payout::{LANE, schedule_lane, submit_lane};
 use bursar_core::registry::{Kind, Record, RecordKey};
 use jiff::Timestamp;
 
@@ -101,6 +102,13 @@ pub(crate) fn submit_channels() -> String {
         UNION
         SELECT substr(lane, length('{schedule}') + 1) FROM lanes WHERE lane LIKE '{schedule}%'"
     )
+}
+
+/// Where all other payouts wait that are not over, as SQL lists them: sent, or driven elsewhere. What sleeps in the engine is in none
+/// of these lanes, so whoever looks into them reads none of it.
+pub(crate) fn busy_lanes() -> String {
+    let lanes = [LANE].into_iter().chain(LANES);
+    lanes.map(|lane| format!("'{lane}'")).collect::<Vec<_>>().join(", ")
 }
 
 /// A part of the records of a kind, newest first.

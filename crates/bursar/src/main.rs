@@ -18,7 +18,7 @@ use clap::Parser as _;
 
 use failure::Failure;
 
-/// A turn makes and drops a hundred small values for each payout; the system's allocator takes a third of its time. This one
+/// A turn makes and drops two hundred small values for each payout; the system's allocator takes a third of its time. This one
 /// does not give back within a second what the next turn asks for again.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

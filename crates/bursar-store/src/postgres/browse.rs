@@ -6,7 +6,6 @@ use bursar_core::host::LANES;
 use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
-use bursar_core::payout::LANE;
 use bursar_core::registry::{Kind, Record, RecordKey};
 use jiff::Timestamp;
 use tokio_postgres::types::ToSql;
@@ -17,7 +16,7 @@ use super::{Postgres, feed, flows, lanes, registry};
 use crate::StoreError;
 use crate::browse::{
     AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
-    WINDOW, condition, submit_channels,
+    WINDOW, busy_lanes, condition, submit_channels,
 };
 use crate::chart_lines::{damaged, time};
 
@@ -161,8 +160,9 @@ impl Browse for Postgres {
              UNION
              SELECT f.state::json #>> '{{flow,terms,channel}}' COLLATE \"C\"
              FROM due d JOIN flows f ON f.id = d.flow
-             WHERE d.lane = '{LANE}' OR (d.lane LIKE 'outbox:%' AND f.kind = 'payout') ORDER BY channel",
-            submit_channels()
+             WHERE d.lane IN ({}) AND f.kind = 'payout' ORDER BY channel",
+            submit_channels(),
+            busy_lanes()
         );
         self.session().query(&sql, &[]).await?.iter().map(|row| get(row, 0)).collect()
     }

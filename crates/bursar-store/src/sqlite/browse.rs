@@ -6,7 +6,6 @@ use bursar_core::host::LANES;
 use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
-use bursar_core::payout::LANE;
 use bursar_core::registry::{Kind, Record, RecordKey};
 use jiff::Timestamp;
 use rusqlite::params;
@@ -18,7 +17,7 @@ use super::{Sqlite, feed, flows, registry};
 use crate::StoreError;
 use crate::browse::{
     AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
-    WINDOW, condition, submit_channels,
+    WINDOW, busy_lanes, condition, submit_channels,
 };
 use crate::chart_lines::{damaged, time};
 
@@ -151,15 +150,7 @@ impl Browse for Sqlite {
     }
 
     async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
-        let sql = format!(
-            "{}
-             UNION
-             SELECT json_extract(f.state, '$.flow.terms.channel')
-             FROM due d CROSS JOIN flows f ON f.id = d.flow
-             WHERE d.lane = '{LANE}' OR (d.lane LIKE 'outbox:%' AND f.kind = 'payout') ORDER BY channel",
-            submit_channels()
-        );
-        all(&self.connection, &sql, [], |row| get(row, 0))
+        all(&self.connection, &live_channels(), [], |row| get(row, 0))
     }
 
     async fn live(&mut self) -> Result<Vec<Live>, StoreError> {
@@ -188,5 +179,38 @@ impl Browse for Sqlite {
                 since: time(get(row, 2)?)?,
             })
         })
+    }
+}
+
+fn live_channels() -> String {
+    format!(
+        "{}
+         UNION
+         SELECT json_extract(f.state, '$.flow.terms.channel')
+         FROM due d CROSS JOIN flows f ON f.id = d.flow
+         WHERE d.lane IN ({}) AND f.kind = 'payout' ORDER BY channel",
+        submit_channels(),
+        busy_lanes()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::live_channels;
+    use crate::sqlite::embedded;
+
+    /// Every process asks this when it starts, beside however many payouts that sleep.
+    #[test]
+    fn whoever_asks_for_live_channels_does_not_walk_through_all_that_waits() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        embedded::migrations::runner().run(&mut connection).unwrap();
+        let sql = format!("EXPLAIN QUERY PLAN {}", live_channels());
+        let mut statement = connection.prepare(&sql).unwrap();
+        let steps = statement.query_map([], |row| row.get::<_, String>(3)).unwrap();
+        let plan: Vec<String> = steps.map(Result::unwrap).collect();
+        assert!(plan.iter().any(|step| step.starts_with("SEARCH d ")), "{plan:#?}");
+        assert!(!plan.iter().any(|step| step.starts_with("SCAN d")), "{plan:#?}");
     }
 }
