@@ -12,12 +12,12 @@ use crate::StoreError;
 
 /// Chart lines by their number in the database.
 #[derive(Debug, Default)]
-pub(crate) struct ChartLines {
+pub struct ChartLines {
     by_number: BTreeMap<i64, Arc<GlAccount>>,
 }
 
 /// Lines that a turn has written down.
-pub(crate) type NewLines = Vec<(i64, Arc<GlAccount>)>;
+pub type NewLines = Vec<(i64, Arc<GlAccount>)>;
 
 /// A line as its row has it.
 pub(crate) struct ChartLineRow {
@@ -60,7 +60,7 @@ impl ChartLines {
         known.map(|(number, _)| *number)
     }
 
-    pub(crate) fn remember(&mut self, lines: NewLines) {
+    pub fn remember(&mut self, lines: NewLines) {
         self.by_number.extend(lines);
     }
 }

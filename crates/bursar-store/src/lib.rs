@@ -4,8 +4,8 @@
 //! nothing: the core has decided. The memory store is the oracle that the others are held to.
 
 mod any;
-pub mod baseline;
 mod browse;
+pub mod bulk;
 mod chart_lines;
 mod error;
 mod memory;

@@ -1,22 +1,12 @@
-//! `bursar`: configuration, composition and commands. Everything that decides about money is in `bursar-core`.
+//! `bursar`: the commands. Everything that decides about money is in `bursar-core`.
 
-mod client;
 mod commands;
-mod config;
-mod failure;
-mod node;
-mod report;
-mod signals;
-#[cfg(feature = "temporal")]
-mod temporal;
-mod terminal;
-mod vault;
 
 use std::process::ExitCode;
 
+use bursar_node::failure::Failure;
+use bursar_node::terminal;
 use clap::Parser as _;
-
-use failure::Failure;
 
 /// A turn makes and drops two hundred small values for each payout; the system's allocator takes a third of its time. This one
 /// does not give back within a second what the next turn asks for again.

@@ -73,7 +73,7 @@ async fn add(
     session.write(CHANGE, &values, changes.len()).await
 }
 
-pub(crate) fn codes(currencies: &[Currency]) -> Vec<&str> {
+pub fn codes(currencies: &[Currency]) -> Vec<&str> {
     currencies.iter().map(Currency::code).collect()
 }
 
@@ -102,7 +102,7 @@ pub(super) async fn chart_lines(
 }
 
 /// The number of a chart line. A line that is new is written down.
-pub(crate) async fn chart_line(
+pub async fn chart_line(
     session: &Session<'_, Transaction<'_>>,
     lines: &ChartLines,
     account: &Arc<GlAccount>,

@@ -35,8 +35,8 @@ const EVENTS: &str =
     FROM STDIN BINARY";
 
 /// One value of a row.
-#[derive(Clone, Copy)]
-pub(crate) enum Field<'f> {
+#[derive(Debug, Clone, Copy)]
+pub enum Field<'f> {
     Null,
     Number(i64),
     Uuid(Uuid),
@@ -53,7 +53,7 @@ impl From<Option<Uuid>> for Field<'_> {
 }
 
 /// Rows on their way into a table, in the server's own binary form.
-pub(crate) struct Copy {
+pub struct Copy {
     sink: Pin<Box<CopyInSink<Cursor<Vec<u8>>>>>,
     /// What was not sent yet.
     buffer: Vec<u8>,
@@ -67,8 +67,14 @@ const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 /// Instead of the number of fields of another row.
 const END: &[u8] = &[0xff, 0xff];
 
+impl std::fmt::Debug for Copy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Copy").field("rows", &self.rows).finish_non_exhaustive()
+    }
+}
+
 impl Copy {
-    pub(crate) async fn begin(
+    pub async fn begin(
         session: &Session<'_, Transaction<'_>>,
         sql: &str,
     ) -> Result<Self, StoreError> {
@@ -77,7 +83,7 @@ impl Copy {
         Ok(Self { sink: Box::pin(sink), buffer: HEADER.to_vec(), rows: 0 })
     }
 
-    pub(crate) async fn row(&mut self, fields: &[Field<'_>]) -> Result<(), StoreError> {
+    pub async fn row(&mut self, fields: &[Field<'_>]) -> Result<(), StoreError> {
         self.rows = self.rows.saturating_add(1);
         self.buffer.extend(i16::try_from(fields.len()).map_err(damaged)?.to_be_bytes());
         for field in fields {
@@ -93,7 +99,7 @@ impl Copy {
     }
 
     /// Every row was written, or it fails.
-    pub(crate) async fn finish(mut self) -> Result<(), StoreError> {
+    pub async fn finish(mut self) -> Result<(), StoreError> {
         self.buffer.extend(END);
         self.send().await?;
         let count = self.sink.as_mut().finish().await.map_err(|error| classify(&error))?;
@@ -137,7 +143,7 @@ fn put(buffer: &mut Vec<u8>, field: Field<'_>) -> Result<(), StoreError> {
 }
 
 /// Holds that were not there before.
-pub(crate) async fn holds(
+pub async fn holds(
     session: &Session<'_, Transaction<'_>>,
     changes: &[&HoldWrite],
 ) -> Result<(), StoreError> {
@@ -165,7 +171,7 @@ pub(super) fn ended_by(hold: &Hold) -> Option<Uuid> {
 }
 
 /// Flows that were not there before, each with its state as text.
-pub(crate) async fn flows<'f>(
+pub async fn flows<'f>(
     session: &Session<'_, Transaction<'_>>,
     flows: impl Iterator<Item = (&'f Flow, impl AsRef<str>)>,
 ) -> Result<(), StoreError> {
@@ -188,7 +194,7 @@ pub(crate) async fn flows<'f>(
     copy.finish().await
 }
 
-pub(crate) async fn attempts(
+pub async fn attempts(
     session: &Session<'_, Transaction<'_>>,
     changes: &[FlowWrite],
 ) -> Result<(), StoreError> {
@@ -203,7 +209,7 @@ pub(crate) async fn attempts(
 }
 
 /// Lane, time and flow.
-pub(crate) async fn due<'r>(
+pub async fn due<'r>(
     session: &Session<'_, Transaction<'_>>,
     rows: impl Iterator<Item = (&'r str, i64, Uuid)>,
 ) -> Result<(), StoreError> {
@@ -215,7 +221,7 @@ pub(crate) async fn due<'r>(
 }
 
 /// Keys in the order in which they come.
-pub(crate) async fn keys<'k>(
+pub async fn keys<'k>(
     session: &Session<'_, Transaction<'_>>,
     keys: impl Iterator<Item = &'k KnownKey>,
 ) -> Result<(), StoreError> {
@@ -235,7 +241,7 @@ pub(crate) async fn keys<'k>(
     copy.finish().await
 }
 
-pub(crate) async fn events(
+pub async fn events(
     session: &Session<'_, Transaction<'_>>,
     id: CommitId,
     events: &[FeedEvent],

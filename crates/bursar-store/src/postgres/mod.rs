@@ -154,7 +154,7 @@ impl Postgres {
     }
 }
 
-pub(crate) fn parse(url: &str) -> Result<Config, StoreError> {
+pub fn parse(url: &str) -> Result<Config, StoreError> {
     let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
         StoreError::Unavailable(format!("the database URL cannot be read: {}", describe(&error)))
     })?;
@@ -233,7 +233,7 @@ impl Turn for PostgresTurn<'_> {
 }
 
 /// What the caller does about an error of PostgreSQL.
-pub(crate) fn classify(error: &tokio_postgres::Error) -> StoreError {
+pub fn classify(error: &tokio_postgres::Error) -> StoreError {
     let conflicts = [
         SqlState::UNIQUE_VIOLATION,
         SqlState::T_R_SERIALIZATION_FAILURE,

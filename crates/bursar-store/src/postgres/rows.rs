@@ -22,9 +22,6 @@ const INSERT_ENTRIES: &str = "INSERT INTO entries (commit_id, account, places)
 const COPY_TRANSACTIONS: &str = "COPY transactions
         (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts, postings)
     FROM STDIN BINARY";
-const COPY_HEADERS: &str = "COPY transactions
-        (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts)
-    FROM STDIN BINARY";
 const COPY_ENTRIES: &str = "COPY entries (account, commit_id, places) FROM STDIN BINARY";
 
 /// To be prepared before `insert`.
@@ -37,7 +34,7 @@ pub(crate) fn split(rows: &[Transaction]) -> (&[Transaction], &[Transaction]) {
 
 /// Rows in the order of their unique key, with their place in the commit: two writers with the same references then wait
 /// for each other in one direction only.
-fn in_order(rows: &[Transaction]) -> Vec<(i64, &Transaction)> {
+pub fn in_order(rows: &[Transaction]) -> Vec<(i64, &Transaction)> {
     let mut rows: Vec<(i64, &Transaction)> = (0..).zip(rows).collect();
     rows.sort_unstable_by_key(|(_, row)| (&row.event, &row.reference));
     rows
@@ -126,20 +123,8 @@ async fn copy_transactions(
     copy.finish().await
 }
 
-/// Transactions into a table that has no postings.
-pub(crate) async fn copy_headers(
-    session: &Session<'_, tokio_postgres::Transaction<'_>>,
-    id: CommitId,
-    rows: &[Transaction],
-) -> Result<(), StoreError> {
-    let mut copy = Copy::begin(session, COPY_HEADERS).await?;
-    for (n, row) in in_order(rows) {
-        copy.row(&header(id, n, row)).await?;
-    }
-    copy.finish().await
-}
-
-fn header(id: CommitId, n: i64, row: &Transaction) -> [Field<'_>; 9] {
+/// What a transaction is without its postings.
+pub fn header(id: CommitId, n: i64, row: &Transaction) -> [Field<'_>; 9] {
     [
         Field::Uuid(row.id.uuid()),
         Field::Uuid(id.uuid()),

@@ -15,24 +15,24 @@ use crate::StoreError;
 
 /// Statements by their text. They live as long as their connection.
 #[derive(Debug, Default)]
-pub(crate) struct Statements(Mutex<BTreeMap<String, Statement>>);
+pub struct Statements(Mutex<BTreeMap<String, Statement>>);
 
 #[derive(Debug)]
-pub(crate) struct Session<'s, C> {
-    pub(crate) client: &'s C,
-    pub(crate) statements: &'s Statements,
+pub struct Session<'s, C> {
+    pub client: &'s C,
+    pub statements: &'s Statements,
 }
 
 impl<C: GenericClient> Session<'_, C> {
     /// Prepares statements that will be sent together: one that still had to be prepared would come too late.
-    pub(crate) async fn prepare_all(&self, statements: &[&str]) -> Result<(), StoreError> {
+    pub async fn prepare_all(&self, statements: &[&str]) -> Result<(), StoreError> {
         for sql in statements {
             self.prepare(sql).await?;
         }
         Ok(())
     }
 
-    pub(crate) async fn query(
+    pub async fn query(
         &self,
         sql: &str,
         values: &[&(dyn ToSql + Sync)],
@@ -42,7 +42,7 @@ impl<C: GenericClient> Session<'_, C> {
     }
 
     /// Writes exactly as many rows as there are, or somebody else was faster.
-    pub(crate) async fn write(
+    pub async fn write(
         &self,
         sql: &str,
         values: &[&(dyn ToSql + Sync)],

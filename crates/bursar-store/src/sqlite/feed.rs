@@ -14,7 +14,7 @@ use crate::chart_lines::{damaged, time};
 /// The columns that `event` reads.
 const EVENTS: &str = "e.id, e.kind, e.resource, e.merchant, e.sequence, e.time, e.data";
 
-pub(crate) fn save(
+pub fn save(
     connection: &Connection,
     id: CommitId,
     events: &[FeedEvent],

@@ -206,7 +206,7 @@ pub(super) fn save(
 }
 
 /// Flows, each with its state as text.
-pub(crate) fn insert<'f>(
+pub fn insert<'f>(
     connection: &Connection,
     flows: impl Iterator<Item = (&'f Flow, impl AsRef<str>)>,
 ) -> Result<(), StoreError> {
@@ -257,10 +257,7 @@ fn update<'c>(
     Ok(())
 }
 
-pub(crate) fn insert_attempts(
-    connection: &Connection,
-    changes: &[FlowWrite],
-) -> Result<(), StoreError> {
+pub fn insert_attempts(connection: &Connection, changes: &[FlowWrite]) -> Result<(), StoreError> {
     let sql = "INSERT INTO attempts (channel, reference, flow) VALUES (?1, ?2, ?3)";
     let mut statement = prepare(connection, sql)?;
     for change in changes {
@@ -295,7 +292,7 @@ fn save_due(connection: &Connection, changes: &[FlowWrite]) -> Result<(), StoreE
     Ok(())
 }
 
-pub(crate) fn insert_keys(connection: &Connection, keys: &[KnownKey]) -> Result<(), StoreError> {
+pub fn insert_keys(connection: &Connection, keys: &[KnownKey]) -> Result<(), StoreError> {
     let sql = "INSERT INTO keys (digest, scope, key, request_hash, flow, reply) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut statement = prepare(connection, sql)?;
     for known in keys {

@@ -165,7 +165,7 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// What the caller does about an error of SQLite.
-pub(crate) fn classify(error: &rusqlite::Error) -> StoreError {
+pub fn classify(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) if is_unique_violation(error) => StoreError::Conflict,
         Some(ErrorCode::ConstraintViolation) => {

@@ -13,7 +13,7 @@ use crate::StoreError;
 const POSTINGS: usize = 50;
 
 /// Writes every row, or fails.
-pub(crate) fn insert(
+pub fn insert(
     connection: &Connection,
     commit_id: CommitId,
     transactions: &[Transaction],

@@ -89,7 +89,7 @@ fn write_all(
 }
 
 /// The number of a chart line. A line that is new is written down.
-pub(crate) fn chart_line(
+pub fn chart_line(
     connection: &Connection,
     lines: &ChartLines,
     account: &Arc<GlAccount>,
@@ -133,7 +133,7 @@ fn account(
 }
 
 /// New holds, and known ones that must still be as they were read.
-pub(crate) fn holds(connection: &Connection, changes: &[HoldWrite]) -> Result<(), StoreError> {
+pub fn holds(connection: &Connection, changes: &[HoldWrite]) -> Result<(), StoreError> {
     let sql = "INSERT INTO holds (gl, reference, account, currency, amount, epoch, ended_by)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let mut insert = prepare(connection, sql)?;

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use bursar_core::money::Currency;
-use bursar_core::rulebook::{Rulebook, RulebookError};
+use bursar_core::rulebook::Rulebook;
+use bursar_node::config::{Config, DEFAULTS};
+use bursar_node::failure::Failure;
+use bursar_node::rulebook::load_rulebook;
+use bursar_node::terminal;
 use clap::Args;
-
-use crate::config::{Config, DEFAULTS};
-use crate::failure::Failure;
-use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -66,33 +66,6 @@ impl Arguments {
         }
         terminal::say("drift=0")
     }
-}
-
-/// The bundled rulebook, with another chart if one is named. Drift is listed whole.
-pub(crate) fn load_rulebook(chart: Option<&Path>) -> Result<Rulebook, Failure> {
-    let loaded = match chart {
-        Some(path) => {
-            let text =
-                std::fs::read_to_string(path).map_err(|error| Failure::reading(path, &error))?;
-            Rulebook::with_chart(&text)
-        }
-        None => Rulebook::bundled(),
-    };
-    loaded.map_err(|error| match &error {
-        RulebookError::Drift(drifts) => {
-            let lines: Vec<String> = drifts.iter().map(|drift| format!("  {drift}")).collect();
-            Failure::new(format!(
-                "{error}. Nothing can be posted with them\n{}\ndrift={}",
-                lines.join("\n"),
-                drifts.len()
-            ))
-        }
-        RulebookError::Chart(_) | RulebookError::Mappings(_) => {
-            let name =
-                chart.map_or("the bundled chart".to_owned(), |path| path.display().to_string());
-            Failure::new(format!("{name}: {error}. Nothing can be posted with it"))
-        }
-    })
 }
 
 /// The first bytes of the hash: enough to tell two rulebooks apart by eye.

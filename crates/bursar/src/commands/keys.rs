@@ -9,17 +9,17 @@ use bursar_core::ledger::Admission;
 use bursar_core::registry::{Change, Content, Endpoint, EndpointChange, Kind, Registration};
 use bursar_core::request::{Batch, Body, Request};
 use bursar_core::rules::Rules;
+use bursar_node::config::Config;
+use bursar_node::failure::Failure;
+use bursar_node::node::fresh_seed;
+use bursar_node::rulebook::load_rulebook;
+use bursar_node::{terminal, vault};
 use bursar_store::{AnyStore, Browse as _, turn};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use tokio::runtime::Builder;
 
-use super::check::load_rulebook;
 use super::ledger::Place;
-use super::ledger::books::fresh_seed;
-use crate::config::Config;
-use crate::failure::Failure;
-use crate::{terminal, vault};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

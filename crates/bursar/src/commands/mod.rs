@@ -1,26 +1,21 @@
 //! The command line.
 
-mod bench;
 mod check;
-mod demo;
-mod host;
 mod keys;
-pub(crate) mod ledger;
+mod ledger;
 mod numscript;
 mod remote;
 mod serve;
 mod simulate;
 mod simulate_channel;
 mod verify;
-pub(crate) mod visit;
 mod webhook_verify;
 mod worker;
 
 use std::path::PathBuf;
 
+use bursar_node::failure::Failure;
 use clap::{Parser, Subcommand};
-
-use crate::failure::Failure;
 
 /// Bursar moves money for payment companies and never moves it on a guess.
 #[derive(Debug, Parser)]
@@ -35,7 +30,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Demo(demo::Arguments),
+    Demo(bursar_demo::Arguments),
     /// Check the configuration, the chart of accounts, and that every template does what its mapping says
     Check(check::Arguments),
     /// Bring the schema of a data directory up to date
@@ -72,9 +67,7 @@ enum Command {
     Events(remote::events::Arguments),
     /// What people did on a running server
     Audit(remote::audit::Arguments),
-    /// Measure speed, as ratios within one run
-    #[command(subcommand)]
-    Bench(bench::Command),
+    Bench(bursar_bench::Arguments),
 }
 
 impl Arguments {
@@ -101,7 +94,7 @@ impl Arguments {
             Command::Dispatch(arguments) => arguments.run(),
             Command::Events(arguments) => arguments.run(),
             Command::Audit(arguments) => arguments.run(),
-            Command::Bench(command) => command.run(),
+            Command::Bench(arguments) => arguments.run(),
         }
     }
 }

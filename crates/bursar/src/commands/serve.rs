@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use bursar_connect::webhook::Sender;
 use bursar_core::host::Hosting;
+use bursar_node::config::Config;
+use bursar_node::failure::Failure;
+use bursar_node::host::{ClusterArguments, EngineName, relay};
+use bursar_node::node::{Node, serve};
+use bursar_node::rulebook::load_rulebook;
+use bursar_node::signals::stop;
+use bursar_node::terminal;
 use bursar_server::{Settings, WebhookSettings, key_digest};
 use clap::Args;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-use super::check::load_rulebook;
-use super::host::{ClusterArguments, EngineName, relay};
 use super::ledger::Place;
-use crate::config::Config;
-use crate::failure::Failure;
-use crate::node::{Node, serve};
-use crate::signals::stop;
-use crate::terminal;
 
 /// The API and the engine in one process
 ///

@@ -4,13 +4,12 @@ use std::net::SocketAddr;
 
 use bursar_connect::Secret;
 use bursar_connect::simulator::{Options, Profile, ServeOptions, Telling, serve};
+use bursar_node::failure::Failure;
+use bursar_node::signals::stop;
+use bursar_node::terminal;
 use clap::Args;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
-
-use crate::failure::Failure;
-use crate::signals::stop;
-use crate::terminal;
 
 /// A payment provider that misbehaves, over HTTP, with its own books
 ///

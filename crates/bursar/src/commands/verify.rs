@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use bursar_node::failure::Failure;
+use bursar_node::terminal;
 use bursar_sim::verify::{Counterexample, Explored, Mutation, Rule, World, mutations, worlds};
 use clap::Args;
 use serde_json::{Value, json};
-
-use crate::failure::Failure;
-use crate::terminal;
 
 /// Go through everything that can happen to one payout, pay-in or reservation in a small world
 ///

@@ -8,12 +8,11 @@ use std::time::Duration;
 use bursar_connect::Secret;
 use bursar_connect::webhook::SigningSecret;
 use bursar_connect::webhook::sign::{Headers, TOLERANCE, verify, verify_simple};
+use bursar_node::failure::Failure;
+use bursar_node::terminal;
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::json;
-
-use crate::failure::Failure;
-use crate::terminal;
 
 /// Check the signature of a webhook, as its receiver would; no server is asked
 ///

@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use bursar_node::failure::Failure;
+use bursar_node::host::{ClusterArguments, EngineName};
 use clap::Args;
 
-use super::host::{ClusterArguments, EngineName};
 use super::ledger::Place;
-use crate::failure::Failure;
 
 /// Run workflows and activities of a Temporal cluster; several may run
 ///
@@ -44,7 +44,7 @@ impl Arguments {
     fn work(self, _: Option<&Path>) -> Result<(), Failure> {
         let Self { cluster, place, metrics: _, listen: _, engine: _ } = self;
         drop((cluster, place));
-        Err(super::host::not_here())
+        Err(bursar_node::host::not_here())
     }
 }
 
@@ -57,18 +57,18 @@ mod here {
     use std::time::Duration;
 
     use bursar_core::host::Hosting;
+    use bursar_node::config::Config;
+    use bursar_node::failure::Failure;
+    use bursar_node::node::{Node, watch};
+    use bursar_node::rulebook::load_rulebook;
+    use bursar_node::signals::stop;
+    use bursar_node::{temporal, terminal};
     use bursar_server::App;
     use bursar_temporal::{Office, Relay, Worker};
     use tokio::runtime::Builder;
 
     use super::Arguments;
-    use crate::commands::check::load_rulebook;
     use crate::commands::serve::{listen, settings};
-    use crate::config::Config;
-    use crate::failure::Failure;
-    use crate::node::{Node, watch};
-    use crate::signals::stop;
-    use crate::{temporal, terminal};
 
     /// How long activities that are under way may take to come back when the process is asked to stop.
     const DRAIN: Duration = Duration::from_mins(1);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Which of our crates each crate may use. A crate that is not listed fails the test, so that its arrows are chosen
 /// and not found.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("bursar-core", &[]),
     ("bursar-store", &["bursar-core"]),
     ("bursar-connect", &["bursar-core"]),
@@ -14,11 +14,40 @@ const ARROWS: [(&str, &[&str]); 8] = [
     ("bursar-temporal", &["bursar-core"]),
     ("bursar-sim", &["bursar-core", "bursar-engine", "bursar-store"]),
     (
-        "bursar",
+        "bursar-node",
         &[
             "bursar-connect",
             "bursar-core",
             "bursar-engine",
+            "bursar-server",
+            "bursar-store",
+            "bursar-temporal",
+        ],
+    ),
+    (
+        "bursar-bench",
+        &[
+            "bursar-connect",
+            "bursar-core",
+            "bursar-engine",
+            "bursar-node",
+            "bursar-server",
+            "bursar-store",
+            "bursar-temporal",
+        ],
+    ),
+    (
+        "bursar-demo",
+        &["bursar-connect", "bursar-core", "bursar-node", "bursar-server", "bursar-store"],
+    ),
+    (
+        "bursar",
+        &[
+            "bursar-bench",
+            "bursar-connect",
+            "bursar-core",
+            "bursar-demo",
+            "bursar-node",
             "bursar-server",
             "bursar-sim",
             "bursar-store",
@@ -108,6 +137,18 @@ fn crates_depend_only_downwards() {
     }
 }
 
+/// `bulk` writes rows without a decision and without a check.
+#[test]
+fn only_benchmarks_write_rows_in_bulk() {
+    for (name, text) in sources() {
+        let may = name.starts_with("crates/bursar-bench/") || name.ends_with("/tidy.rs");
+        assert!(
+            may || !text.contains("bursar_store::bulk"),
+            "{name} must not use bursar_store::bulk"
+        );
+    }
+}
+
 #[test]
 fn the_core_depends_on_values_only() {
     let expected: BTreeSet<String> =
@@ -185,6 +226,7 @@ fn the_map_names_what_exists() {
         let path = word
             .replacen("core/src", "crates/bursar-core/src", 1)
             .replacen("store/src", "crates/bursar-store/src", 1)
+            .replacen("node/src", "crates/bursar-node/src", 1)
             .replacen("bursar/src", "crates/bursar/src", 1);
         if path.starts_with("crates/") {
             cited += 1;

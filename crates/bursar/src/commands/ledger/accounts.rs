@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use bursar_node::failure::Failure;
+use bursar_node::report::{Column, Report, Section};
+
 use super::ReportArguments;
 use super::books::Books;
-use crate::failure::Failure;
-use crate::report::{Column, Report, Section};
 
 const SECTIONS: &[Section] = &[Section {
     key: "rows",

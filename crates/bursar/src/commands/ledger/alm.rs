@@ -4,13 +4,13 @@ use std::path::Path;
 
 use bursar_core::money::decimal;
 use bursar_core::views::{self, Alm, Balance, BalanceFold};
+use bursar_node::failure::Failure;
+use bursar_node::report::{Column, Report, Section};
 use clap::Args;
 
 use super::books::Books;
 use super::moments::AsOfArguments;
 use super::{ReportArguments, each_journal};
-use crate::failure::Failure;
-use crate::report::{Column, Report, Section};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

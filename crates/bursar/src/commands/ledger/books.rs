@@ -10,14 +10,15 @@ use bursar_core::rejection::Rejection;
 use bursar_core::request::{Answer, Batch, Body, Reply, Request};
 use bursar_core::rules::Rules;
 use bursar_core::verify::Report;
+use bursar_node::config::Config;
+use bursar_node::failure::Failure;
+use bursar_node::node::fresh_seed;
+use bursar_node::rulebook::load_rulebook;
 use bursar_store::{AnyStore, Location, Query as _, StoreError, Walk as _, turn};
 use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
 
 use super::Place;
-use crate::commands::check::load_rulebook;
-use crate::config::Config;
-use crate::failure::Failure;
 
 pub(super) struct Books {
     pub(super) rules: Rules,
@@ -132,12 +133,4 @@ fn posted(answer: Answer) -> Result<Result<Posted, Rejection>, Failure> {
         ))),
         Err(rejection) => Ok(Err(rejection)),
     }
-}
-
-/// Chance, for the ids of what this process makes.
-pub(crate) fn fresh_seed() -> Result<Seed, Failure> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::new(format!("this machine gives no randomness: {error}")))?;
-    Ok(Seed::new(bytes))
 }

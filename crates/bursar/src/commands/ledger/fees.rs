@@ -4,14 +4,14 @@ use std::path::Path;
 
 use bursar_core::money::decimal;
 use bursar_core::views::{Fees, FeesFold};
+use bursar_node::failure::Failure;
+use bursar_node::report::{Column, Report, Section};
+use bursar_node::terminal::printable;
 use clap::Args;
 
 use super::books::Books;
 use super::moments::PeriodArguments;
 use super::{ReportArguments, each_journal};
-use crate::failure::Failure;
-use crate::report::{Column, Report, Section};
-use crate::terminal::printable;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

@@ -5,12 +5,12 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use bursar_core::ledger::{Event, Posted};
+use bursar_node::failure::Failure;
+use bursar_node::terminal;
 use clap::Args;
 
 use super::Place;
 use super::books::Books;
-use crate::failure::Failure;
-use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

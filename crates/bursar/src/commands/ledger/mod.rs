@@ -2,7 +2,7 @@
 
 mod accounts;
 mod alm;
-pub(crate) mod books;
+mod books;
 mod cash;
 mod fees;
 mod import;
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 
 use bursar_core::journal::JournalError;
 use bursar_core::ledger::Transaction;
+use bursar_node::failure::Failure;
+use bursar_node::report::Format;
+use bursar_node::terminal;
 use bursar_store::Location;
 use clap::{Args, Subcommand};
 
-use crate::failure::Failure;
-use crate::report::Format;
-use crate::terminal;
 use books::Books;
 
 #[derive(Debug, Subcommand)]

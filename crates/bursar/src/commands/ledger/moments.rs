@@ -1,11 +1,10 @@
 //! Which transactions a report counts, as arguments.
 
 use bursar_core::views::{AsOf, Clock, Period};
+use bursar_node::failure::Failure;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use serde_json::Value;
-
-use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(super) struct AsOfArguments {

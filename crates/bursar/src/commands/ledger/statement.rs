@@ -4,15 +4,15 @@ use std::path::Path;
 
 use bursar_core::money::decimal;
 use bursar_core::views::{StatementBalance, StatementFold, StatementRow};
+use bursar_node::failure::Failure;
+use bursar_node::report::{Cell, Column, Report, Section};
+use bursar_node::terminal::printable;
 use clap::Args;
 use jiff::Timestamp;
 
 use super::ReportArguments;
 use super::books::Books;
 use super::moments::PeriodArguments;
-use crate::failure::Failure;
-use crate::report::{Cell, Column, Report, Section};
-use crate::terminal::printable;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

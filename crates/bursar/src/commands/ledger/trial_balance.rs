@@ -4,14 +4,14 @@ use std::path::Path;
 
 use bursar_core::money::decimal;
 use bursar_core::views::TrialBalanceFold;
+use bursar_node::failure::Failure;
+use bursar_node::report::{Column, Report, Section};
+use bursar_node::terminal;
 use clap::Args;
 
 use super::books::Books;
 use super::moments::AsOfArguments;
 use super::{ReportArguments, each_journal};
-use crate::failure::Failure;
-use crate::report::{Column, Report, Section};
-use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use bursar_node::failure::Failure;
+use bursar_node::terminal::{self, to_json};
 use clap::Args;
 use serde::Serialize;
 
 use super::Place;
 use super::books::Books;
-use crate::failure::Failure;
-use crate::terminal::{self, to_json};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

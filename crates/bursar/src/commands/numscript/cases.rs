@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::Path;
 
+use bursar_node::failure::Failure;
+
 use super::Language;
 use super::case::{Answer, BAD_CASE, Case};
-use crate::failure::Failure;
 
 pub(super) fn run(path: &Path, language: &Language) -> Result<(), Failure> {
     let file = File::open(path).map_err(|error| Failure::reading(path, &error))?;

@@ -1,12 +1,12 @@
 //! What the checker says about a program, as a compiler prints it or as JSON.
 
 use bursar_core::numscript::{Severity, check, parse};
+use bursar_node::failure::Failure;
+use bursar_node::terminal::{self, to_json};
 use serde::Serialize;
 
 use super::CheckArguments;
 use super::run::read;
-use crate::failure::Failure;
-use crate::terminal::{self, to_json};
 
 /// More would only scroll the first ones away.
 const SHOWN_MAX: usize = 100;

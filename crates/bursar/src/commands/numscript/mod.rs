@@ -8,9 +8,8 @@ mod run;
 use std::path::PathBuf;
 
 use bursar_core::numscript::{Feature, Features, Mode};
+use bursar_node::failure::Failure;
 use clap::{Args, Subcommand};
-
-use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

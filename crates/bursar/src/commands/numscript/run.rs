@@ -5,12 +5,12 @@ use std::io;
 use std::path::Path;
 
 use bursar_core::numscript::{Inputs, Program};
+use bursar_node::failure::Failure;
+use bursar_node::terminal::{self, printable, to_json};
 use serde::de::DeserializeOwned;
 
 use super::RunArguments;
 use super::case::{Answer, Balances, Variables, snapshot};
-use crate::failure::Failure;
-use crate::terminal::{self, printable, to_json};
 
 pub(super) fn run(path: &Path, arguments: &RunArguments) -> Result<(), Failure> {
     let source = read(path)?;

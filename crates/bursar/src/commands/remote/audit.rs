@@ -1,11 +1,11 @@
 //! `bursar audit`: what people did, for the record.
 
+use bursar_node::client::Ask;
+use bursar_node::failure::Failure;
+use bursar_node::report::Column;
 use clap::Args;
 
 use super::{Page, Server, list};
-use crate::client::Ask;
-use crate::failure::Failure;
-use crate::report::Column;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

@@ -1,12 +1,12 @@
 //! `bursar beneficiary`: whom a merchant pays again and again.
 
+use bursar_node::client::Ask;
+use bursar_node::failure::Failure;
+use bursar_node::report::Column;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::{Page, Server, fields, given, list};
-use crate::client::Ask;
-use crate::failure::Failure;
-use crate::report::Column;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

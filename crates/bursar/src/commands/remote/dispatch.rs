@@ -1,12 +1,12 @@
 //! `bursar dispatch`: the switches; what is frozen is not sent.
 
+use bursar_node::client::Ask;
+use bursar_node::failure::Failure;
+use bursar_node::report::{Column, table_of};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
 use super::{Server, fields, given, rows};
-use crate::client::Ask;
-use crate::failure::Failure;
-use crate::report::{Column, table_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

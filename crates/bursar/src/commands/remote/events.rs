@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use bursar_node::client::{Ask, Client, Trouble};
+use bursar_node::failure::Failure;
+use bursar_node::report::{Column, text};
+use bursar_node::terminal;
 use clap::Args;
 use serde_json::Value;
 
 use super::{Server, list, rows};
-use crate::client::{Ask, Client, Trouble};
-use crate::failure::Failure;
-use crate::report::{Column, text};
-use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

@@ -1,13 +1,13 @@
 //! `bursar key`: shown once, kept as digests, revoked at once.
 
 use bursar_connect::escape;
+use bursar_node::client::Ask;
+use bursar_node::failure::Failure;
+use bursar_node::report::Column;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
 use super::{Page, Server, fields, given, list};
-use crate::client::Ask;
-use crate::failure::Failure;
-use crate::report::Column;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

@@ -1,14 +1,14 @@
 //! `bursar merchant`: who they are, what they have, and how it came about.
 
 use bursar_connect::escape;
+use bursar_node::client::Ask;
+use bursar_node::failure::Failure;
+use bursar_node::report::{Column, table_of};
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Page, Server, fields, given, list, rows};
-use crate::client::Ask;
-use crate::failure::Failure;
-use crate::report::{Column, table_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

@@ -14,14 +14,13 @@ use std::convert::Infallible;
 
 use bursar_connect::Secret;
 use bursar_core::registry::hexadecimal;
+use bursar_node::client::{Answer, Ask, Client, Trouble};
+use bursar_node::failure::Failure;
+use bursar_node::report::{Column, table_of, text};
+use bursar_node::terminal::{self, printable};
 use clap::Args;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
-
-use crate::client::{Answer, Ask, Client, Trouble};
-use crate::failure::Failure;
-use crate::report::{Column, table_of, text};
-use crate::terminal::{self, printable};
 
 /// Where the server is, what opens it, and how answers are printed.
 #[derive(Debug, Args)]

@@ -1,13 +1,13 @@
 //! `bursar payin`: what customers have paid to merchants.
 
 use bursar_connect::escape;
+use bursar_node::client::Ask;
+use bursar_node::failure::Failure;
+use bursar_node::report::Column;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{Once, Page, Server, fields, list};
-use crate::client::Ask;
-use crate::failure::Failure;
-use crate::report::Column;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

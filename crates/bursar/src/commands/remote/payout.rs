@@ -1,14 +1,14 @@
 //! `bursar payout`: asked for, looked at, cancelled, decided.
 
 use bursar_connect::escape;
+use bursar_node::client::Ask;
+use bursar_node::failure::Failure;
+use bursar_node::report::{Column, table_of, text};
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Once, Page, Server, fields, given, list, pair, rows};
-use crate::client::Ask;
-use crate::failure::Failure;
-use crate::report::{Column, table_of, text};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use bursar_core::rulebook::Rulebook;
+use bursar_node::failure::Failure;
+use bursar_node::rulebook::load_rulebook;
+use bursar_node::terminal;
 use bursar_sim::simulate::{Fault, Options, Outcome, Plant, StoreChoice, UNEXPECTED, missing};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use crate::commands::check::load_rulebook;
-use crate::failure::Failure;
-use crate::terminal;
 use seeds::Sum;
 
 /// The real engine, core and stores in a world where everything goes wrong, in virtual time

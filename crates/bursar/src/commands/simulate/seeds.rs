@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 
 use bursar_core::rulebook::Rulebook;
+use bursar_node::failure::Failure;
+use bursar_node::terminal;
 use bursar_sim::simulate::{Coverage, Fault, Options, Outcome, run};
-
-use crate::failure::Failure;
-use crate::terminal;
 
 /// What all seeds together have seen.
 #[derive(Debug, Default)]

@@ -1,10 +1,9 @@
 //! The story of a seed that broke something: what, how to see it again, and as little of it as still breaks.
 
 use bursar_core::rulebook::Rulebook;
+use bursar_node::failure::Failure;
+use bursar_node::terminal;
 use bursar_sim::simulate::{Broken, Fault, Options, Outcome, StoreChoice, shrink};
-
-use crate::failure::Failure;
-use crate::terminal;
 
 /// What broke, how to see it again, and as short a story of it as can be found.
 pub(super) fn story(

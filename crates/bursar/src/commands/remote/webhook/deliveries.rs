@@ -1,14 +1,14 @@
 //! `bursar webhook deliveries`, `delivery` and `dead-letters`: what was told to whom, and what became of it.
 
 use bursar_connect::escape;
+use bursar_node::client::Ask;
+use bursar_node::failure::Failure;
+use bursar_node::report::{Column, table_of, text};
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::super::{Page, Server, fields, list, rows};
-use crate::client::Ask;
-use crate::failure::Failure;
-use crate::report::{Column, table_of, text};
 
 #[derive(Debug, Args)]
 pub(super) struct List {

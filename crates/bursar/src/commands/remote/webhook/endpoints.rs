@@ -1,14 +1,14 @@
 //! `bursar webhook endpoints`: added, looked at, changed, switched, and their secrets rotated.
 
 use bursar_connect::escape;
+use bursar_node::client::Ask;
+use bursar_node::failure::Failure;
+use bursar_node::report::Column;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::super::{Page, Server, fields, given, list, pair};
 use super::deliveries::shown;
-use crate::client::Ask;
-use crate::failure::Failure;
-use crate::report::Column;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

@@ -4,11 +4,11 @@ mod deliveries;
 mod endpoints;
 mod replay;
 
+use bursar_node::failure::Failure;
 use clap::{Args, Subcommand};
 
 use super::Server;
 use crate::commands::webhook_verify;
-use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {

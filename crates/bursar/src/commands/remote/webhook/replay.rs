@@ -1,6 +1,10 @@
 //! `bursar webhook replay`: told once more.
 
 use bursar_connect::escape;
+use bursar_node::client::{Ask, Client, Trouble};
+use bursar_node::failure::Failure;
+use bursar_node::report::table_of;
+use bursar_node::terminal;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
@@ -8,10 +12,6 @@ use serde_json::{Value, json};
 
 use super::super::{Server, given};
 use super::deliveries::COLUMNS;
-use crate::client::{Ask, Client, Trouble};
-use crate::failure::Failure;
-use crate::report::table_of;
-use crate::terminal;
 
 /// Send deliveries again, from the beginning of the schedule
 ///

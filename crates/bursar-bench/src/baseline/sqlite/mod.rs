@@ -1,0 +1,166 @@
+//! SQLite: cached statements, many postings in each, one transaction per commit.
+
+mod naive;
+
+use std::path::Path;
+
+use bursar_core::commit::{FlowWrite, SavedCommit};
+use bursar_core::ids::CommitId;
+use bursar_core::ledger::Account;
+use bursar_core::numscript::Name;
+use bursar_store::bulk::sqlite::{
+    chart_line, classify, connection, insert_attempts, insert_events, insert_flows, insert_keys,
+    insert_transactions, save_holds,
+};
+use bursar_store::bulk::{ChartLines, NewLines};
+use bursar_store::{Sqlite, StoreError};
+use rusqlite::{Connection, params};
+
+use super::{Baseline, NO_TIMERS, Rows, timers};
+
+/// Instead of entries: postings by account, in place.
+const RECIPE: &str = "CREATE INDEX postings_by_source ON postings (source, tx) WHERE source <> 'world';
+    CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';";
+
+#[derive(Debug)]
+pub(crate) struct SqliteBaseline {
+    books: Sqlite,
+    has_timers: bool,
+}
+
+impl SqliteBaseline {
+    /// Makes empty books in a directory.
+    pub(crate) fn create(directory: &Path) -> Result<Self, StoreError> {
+        if Sqlite::exists(directory) {
+            return Err(StoreError::Unavailable(format!(
+                "there are books in {}, and a benchmark makes its own",
+                directory.display()
+            )));
+        }
+        Ok(Self { books: Sqlite::open(directory)?, has_timers: false })
+    }
+
+    /// The work may write down chart lines; they are known when it has been committed.
+    fn in_transaction(
+        &mut self,
+        work: impl FnOnce(&Connection, &ChartLines) -> Result<NewLines, StoreError>,
+    ) -> Result<(), StoreError> {
+        let (connection, lines) = connection(&mut self.books);
+        let transaction = connection.transaction().map_err(|error| classify(&error))?;
+        let new_lines = work(&transaction, lines)?;
+        transaction.commit().map_err(|error| classify(&error))?;
+        lines.remember(new_lines);
+        Ok(())
+    }
+}
+
+impl Baseline for SqliteBaseline {
+    type Books = Sqlite;
+
+    fn books(&mut self) -> &mut Sqlite {
+        &mut self.books
+    }
+
+    async fn follow_recipe(&mut self) -> Result<(), StoreError> {
+        connection(&mut self.books).0.execute_batch(RECIPE).map_err(|error| classify(&error))
+    }
+
+    async fn leave_recipe(&mut self) -> Result<(), StoreError> {
+        if !std::mem::take(&mut self.has_timers) {
+            return Ok(());
+        }
+        connection(&mut self.books).0.execute_batch(NO_TIMERS).map_err(|error| classify(&error))
+    }
+
+    async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
+        let Rows { id, commit, accounts, holds, flows, states, keys } = *rows;
+        self.has_timers |= !flows.is_empty();
+        self.in_transaction(|connection, lines| {
+            insert_transactions(connection, id, &commit.transactions)?;
+            let new_lines = put_accounts(connection, lines, accounts)?;
+            save_holds(connection, holds)?;
+            insert_flows(connection, flows.iter().map(|change| &*change.after).zip(states))?;
+            insert_attempts(connection, flows)?;
+            put_timers(connection, flows)?;
+            insert_keys(connection, keys)?;
+            insert_events(connection, id, &commit.events, &commit.audit)?;
+            link(id, commit, |sql, values| connection.prepare_cached(sql)?.execute(values))?;
+            Ok(new_lines)
+        })
+    }
+
+    async fn open_accounts(&mut self, accounts: &[(Name, Account)]) -> Result<(), StoreError> {
+        self.in_transaction(|connection, lines| put_accounts(connection, lines, accounts))
+    }
+
+    async fn write_naively(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
+        let Rows { id, commit, .. } = *rows;
+        self.in_transaction(|connection, _| {
+            naive::write(connection, rows).map_err(|error| classify(&error))?;
+            link(id, commit, |sql, values| connection.prepare(sql)?.execute(values))?;
+            Ok(NewLines::new())
+        })
+    }
+
+    /// Bytes that this process has handed to the operating system: the log, and the file when it is checkpointed.
+    async fn written_bytes(&mut self) -> Result<Option<u64>, StoreError> {
+        let Ok(counters) = std::fs::read_to_string("/proc/self/io") else { return Ok(None) };
+        let written = counters.lines().find_map(|line| line.strip_prefix("wchar: "));
+        Ok(written.and_then(|number| number.parse().ok()))
+    }
+
+    /// The file, with everything that is still in the log.
+    async fn stored_bytes(&mut self) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        let bytes: i64 = connection(&mut self.books)
+            .0
+            .query_row(sql, [], |row| row.get(0))
+            .map_err(|error| classify(&error))?;
+        Ok(u64::try_from(bytes).ok())
+    }
+}
+
+/// Accounts as they are now, whatever they were.
+fn put_accounts(
+    connection: &Connection,
+    lines: &ChartLines,
+    accounts: &[(Name, Account)],
+) -> Result<NewLines, StoreError> {
+    let sql = "INSERT INTO accounts (address, currency, balance, version, line) VALUES (?1, ?2, ?3, 1, ?4)
+               ON CONFLICT DO UPDATE SET balance = excluded.balance, version = version + 1";
+    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+    let mut new_lines = NewLines::new();
+    for (address, account) in accounts {
+        let line = chart_line(connection, lines, &account.metadata, &mut new_lines)?;
+        let (currency, minor) = (account.balance.currency(), account.balance.minor());
+        let values = params![&**address, currency.code(), minor, line];
+        statement.execute(values).map_err(|error| classify(&error))?;
+    }
+    Ok(new_lines)
+}
+
+fn put_timers(connection: &Connection, flows: &[FlowWrite]) -> Result<(), StoreError> {
+    let sql = "INSERT INTO due (lane, due_at, flow) VALUES (?1, ?2, ?3)";
+    let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
+    for (lane, time, flow) in timers(flows) {
+        let values = params![lane, time, flow.as_bytes().as_slice()];
+        statement.execute(values).map_err(|error| classify(&error))?;
+    }
+    Ok(())
+}
+
+/// The commit and the head.
+fn link(
+    id: CommitId,
+    commit: &SavedCommit,
+    execute: impl Fn(&str, &[&dyn rusqlite::ToSql]) -> rusqlite::Result<usize>,
+) -> Result<(), StoreError> {
+    let (uuid, time) = (id.uuid(), commit.time.as_microsecond());
+    let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
+    let sql = "INSERT INTO commits (seq, id, time, hash) VALUES (?1, ?2, ?3, ?4)";
+    execute(sql, params![seq, uuid.as_bytes().as_slice(), time, commit.hash.as_slice()])
+        .map_err(|error| classify(&error))?;
+    let sql = "UPDATE head SET seq = ?1, time = ?2, hash = ?3";
+    execute(sql, params![seq, time, commit.hash.as_slice()]).map_err(|error| classify(&error))?;
+    Ok(())
+}

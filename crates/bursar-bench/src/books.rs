@@ -1,0 +1,88 @@
+//! The books of a benchmark: what was decided, linked to a chain again for whoever writes it without deciding, and the
+//! check in the end that all of it is right. Fast and wrong would be worth nothing.
+
+use bursar_core::commit::{Commit, FlowWrite, HoldWrite, SavedCommit, chain};
+use bursar_core::idempotency::KnownKey;
+use bursar_core::ids::CommitId;
+use bursar_core::ledger::Account;
+use bursar_core::numscript::Name;
+use bursar_core::rules::Rules;
+use bursar_core::verify::Report;
+use bursar_node::failure::Failure;
+use bursar_store::{Query, Walk as _};
+
+use super::measure::failed;
+use crate::baseline::Rows;
+
+/// A commit that was decided, with everything that raw and naive write of it.
+pub(super) struct Decided {
+    id: CommitId,
+    commit: SavedCommit,
+    accounts: Vec<(Name, Account)>,
+    holds: Vec<HoldWrite>,
+    flows: Vec<FlowWrite>,
+    states: Vec<String>,
+    keys: Vec<KnownKey>,
+}
+
+impl Decided {
+    pub(super) fn rows(&self) -> Rows<'_> {
+        Rows {
+            id: self.id,
+            commit: &self.commit,
+            accounts: &self.accounts,
+            holds: &self.holds,
+            flows: &self.flows,
+            states: &self.states,
+            keys: &self.keys,
+        }
+    }
+
+    pub(super) fn into_commit(self) -> SavedCommit {
+        self.commit
+    }
+}
+
+/// The end of a chain of commits that were decided elsewhere.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    seq: u64,
+    hash: [u8; 32],
+}
+
+impl Head {
+    pub(super) fn link(&mut self, id: CommitId, commit: Commit) -> Decided {
+        let time = commit.time.unwrap_or_default();
+        self.seq = self.seq.saturating_add(1);
+        self.hash = chain(self.hash, time, commit.appended().digest());
+        let Commit { transactions, events, audit, accounts, holds, flows, keys, .. } = commit;
+        let accounts = accounts.into_iter().map(|write| (write.address, write.after)).collect();
+        Decided {
+            id,
+            commit: SavedCommit {
+                seq: self.seq,
+                time,
+                hash: self.hash,
+                transactions,
+                events,
+                audit,
+            },
+            accounts,
+            holds,
+            states: flows.iter().map(|change| change.after.encode()).collect(),
+            flows,
+            keys,
+        }
+    }
+}
+
+/// Reads all books back and recomputes them.
+pub(super) async fn verify(books: &mut impl Query, rules: &Rules) -> Result<Report, Failure> {
+    let report = books.verify(&rules.rulebook).await.map_err(|error| failed(&error))?;
+    match report.differences.first() {
+        Some(difference) => Err(Failure::new(format!(
+            "the books of the benchmark are wrong: {difference}. Its figures mean nothing; report this"
+        ))),
+        None => Ok(report),
+    }
+}

@@ -1,0 +1,184 @@
+//! The real engine, fed with requests. Its channel pays whatever it is given, and says so when ten more batches have come.
+
+use std::collections::VecDeque;
+use std::mem::{replace, take};
+use std::time::{Duration, Instant};
+
+use bursar_core::commit::Commit;
+use bursar_core::effect::{Call, Effect};
+use bursar_core::idempotency::Key;
+use bursar_core::ids::{CommitId, Seed};
+use bursar_core::ledger::Ledger;
+use bursar_core::payout::{Event, NewPayout, Outcome};
+use bursar_core::request::{Batch, Body, Request};
+use bursar_core::rules::Rules;
+use bursar_engine::{Engine, Input, Limits, Output, Returned, Ticket};
+use bursar_node::failure::Failure;
+use bursar_store::{Store, turn};
+use jiff::Timestamp;
+
+use super::requests::{Merchants, openings, registrations};
+use crate::measure::failed;
+
+/// Batches that are in flight at the channel, of all writers together.
+pub(crate) const LAG: u32 = 10;
+
+/// Commits, each with its name.
+pub(super) type Commits = Vec<(CommitId, Commit)>;
+
+pub(crate) struct Driver {
+    engine: Engine,
+    batch: usize,
+    /// Batches that are in flight at the channel.
+    pub(super) lag: u32,
+    in_flight: VecDeque<Effect>,
+    tickets: u64,
+    /// What was decided, if somebody wants to write it again.
+    pub(super) kept: Option<Commits>,
+}
+
+/// How many payouts are at the channel at once, at most.
+pub(crate) const fn in_flight_max(batch: u32) -> u32 {
+    batch.saturating_mul(LAG.saturating_add(2))
+}
+
+impl Driver {
+    /// The seed makes its requests different from those of every other driver.
+    pub(crate) fn new(rules: &Rules, batch: u32, seed: Seed) -> Self {
+        let size = usize::try_from(batch).unwrap_or(usize::MAX);
+        let limits = Limits {
+            inbox_max: size,
+            // As many that are asked for as come back.
+            batch_max: size.saturating_mul(2),
+            wake_max: batch,
+            ..Limits::default()
+        };
+        let engine = Engine::new(rules, limits, seed);
+        Self { engine, batch: size, lag: LAG, in_flight: VecDeque::new(), tickets: 0, kept: None }
+    }
+
+    /// One turn that makes and sends these payouts, and settles as many that were sent before.
+    pub(crate) async fn ask(
+        &mut self,
+        store: &mut impl Store,
+        rules: &Rules,
+        payouts: Vec<(Key, NewPayout)>,
+        time: &mut Duration,
+    ) -> Result<(), Failure> {
+        let started = Instant::now();
+        for (key, payout) in payouts {
+            self.tickets = self.tickets.saturating_add(1);
+            let (ticket, body) =
+                (Ticket(self.tickets), Body::CreatePayout { key, payout, actor: None });
+            let outputs = self.engine.enqueue(Input::Asked { ticket, body });
+            self.carry_out(outputs)?;
+        }
+        let lag = self.batch.saturating_mul(usize::try_from(self.lag).unwrap_or(usize::MAX));
+        self.hear(self.in_flight.len().saturating_sub(lag))?;
+        self.turn(store, rules).await?;
+        *time = time.saturating_add(started.elapsed());
+        Ok(())
+    }
+
+    /// Whatever is in flight comes back.
+    pub(crate) async fn finish(
+        &mut self,
+        store: &mut impl Store,
+        rules: &Rules,
+        time: &mut Duration,
+    ) -> Result<(), Failure> {
+        let started = Instant::now();
+        while !self.engine.is_idle() {
+            self.hear(self.batch)?;
+            self.turn(store, rules).await?;
+        }
+        *time = time.saturating_add(started.elapsed());
+        Ok(())
+    }
+
+    /// The channel says that it has paid what it has had for longest.
+    fn hear(&mut self, count: usize) -> Result<(), Failure> {
+        for _ in 0..count.min(self.batch) {
+            let Some(effect) = self.in_flight.pop_front() else { break };
+            let event = paid(&effect)?;
+            self.engine.enqueue(Input::Returned(Returned { effect, event }));
+        }
+        Ok(())
+    }
+
+    async fn turn(&mut self, store: &mut impl Store, rules: &Rules) -> Result<(), Failure> {
+        for output in self.engine.poll(Timestamp::now(), Input::TimePassed) {
+            let Output::Turn(requests) = output else { continue };
+            let (id, mut commit) = decide(store, rules, &requests).await?;
+            if let Some(kept) = &mut self.kept {
+                kept.push((id, take_rows(&mut commit)));
+            }
+            let outputs = self.engine.enqueue(Input::Saved(Box::new(commit)));
+            self.carry_out(outputs)?;
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, outputs: Vec<Output>) -> Result<(), Failure> {
+        for output in outputs {
+            match output {
+                Output::Do(effect) => self.in_flight.push_back(effect),
+                Output::Answer(_, Ok(Ok(_))) => {}
+                Output::Answer(_, Ok(Err(rejection))) => return Err(refused(&rejection)),
+                Output::Answer(_, Err(unanswered)) => return Err(refused(&unanswered)),
+                Output::Send(_) | Output::Turn(_) => {
+                    return Err(refused(&"a turn came out of turn"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Everything but what the engine still needs. Nothing is copied, or whoever is watched would be slower than the others.
+fn take_rows(commit: &mut Commit) -> Commit {
+    let engine = Commit {
+        effects: take(&mut commit.effects),
+        answers: take(&mut commit.answers),
+        ..Ledger::default().into_commit(Vec::new())
+    };
+    replace(commit, engine)
+}
+
+/// The real turn: from requests to rows on disk.
+pub(super) async fn decide(
+    store: &mut impl Store,
+    rules: &Rules,
+    requests: &[Request],
+) -> Result<(CommitId, Commit), Failure> {
+    let batch = Batch::new(rules, requests);
+    let commit = turn(store, &batch).await.map_err(|error| failed(&error))?;
+    if let Some(rejection) = commit.answers.iter().find_map(|answer| answer.as_ref().err()) {
+        return Err(refused(rejection));
+    }
+    let id = batch.commit_id(0).ok_or_else(|| refused(&"a batch has no requests"))?;
+    Ok((id, commit))
+}
+
+/// Merchants are there and have money; returns the commit that gave it to them.
+pub(crate) async fn open(
+    store: &mut impl Store,
+    rules: &Rules,
+    merchants: Merchants,
+) -> Result<(CommitId, Commit), Failure> {
+    decide(store, rules, &registrations(merchants)).await?;
+    decide(store, rules, &openings(merchants)).await
+}
+
+/// The channel has paid.
+pub(super) fn paid(effect: &Effect) -> Result<Event, Failure> {
+    let Effect { attempt, call: Call::Submit { r#try, .. }, .. } = *effect else {
+        return Err(refused(&"the channel is asked about a payout that it has paid"));
+    };
+    let provider_reference = Some(format!("P-{}", effect.reference));
+    Ok(Event::Submitted { attempt, r#try, outcome: Outcome::Paid { provider_reference } })
+}
+
+fn refused(reason: &impl std::fmt::Display) -> Failure {
+    Failure::new(format!("a payout of the benchmark was refused: {reason}"))
+}

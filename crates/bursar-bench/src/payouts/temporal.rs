@@ -1,0 +1,177 @@
+//! Payouts driven by workflows on a Temporal cluster, beside the embedded engine on the same PostgreSQL: how many a second,
+//! and what each costs the cluster.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bursar_core::host::{Hosting, Naming};
+use bursar_core::rules::Rules;
+use bursar_engine::SystemClock;
+use bursar_node::failure::Failure;
+use bursar_node::node::{Node, Outside};
+use bursar_node::signals::stop;
+use bursar_node::terminal;
+use bursar_node::visit::{Venue, VisitArguments};
+use bursar_store::Location;
+use bursar_temporal::{Counts, count_events};
+use tokio::runtime::Builder;
+
+use super::rules;
+use crate::baseline::{Baseline as _, PostgresBaseline};
+use crate::books::verify;
+use crate::http::{Pays, ask_directly, merchant, prepare, sender, until_final};
+use crate::place::{self, Place};
+use crate::ratio;
+use crate::summary::{Figure, Floor};
+
+/// The embedded engine does so many times as much, or there would be nothing to measure.
+const TIMES: u32 = 10;
+/// Payouts that are at the channel at once.
+const IN_FLIGHT: u32 = 1_000;
+/// What a payout may cost the cluster if nothing goes wrong.
+const EVENTS_MAX: u64 = 25;
+const ACTIVITIES_MAX: u64 = 2;
+
+/// Payouts, and how long they took until the last one was final.
+#[derive(Clone, Copy)]
+struct Measured {
+    done: u32,
+    time: Duration,
+}
+
+impl Measured {
+    /// In a minute: a dev server does few in a second.
+    fn rate(self) -> u128 {
+        let done = u128::from(self.done).saturating_mul(60_000);
+        done.checked_div(self.time.as_millis().max(1)).unwrap_or_default()
+    }
+
+    fn per_second(self) -> String {
+        ratio(self.rate(), 60)
+    }
+}
+
+pub(super) fn run(
+    place: &Place,
+    visit: &VisitArguments,
+    count: u32,
+) -> Result<Vec<Figure>, Failure> {
+    let runtime = Builder::new_multi_thread().enable_all().build()?;
+    let done = runtime.block_on(async {
+        let stopped = stop()?;
+        let url = place.url();
+        let mut books = place::databases(url, ["embedded", "temporal"]).await?;
+        let measured = tokio::select! {
+            measured = race(&mut books, url, visit, count) => measured,
+            () = stopped => Err(Failure::new("the benchmark was stopped. Nothing was measured")),
+        };
+        let removed = place::remove(books).await;
+        measured.and_then(|measured| removed.map(|()| measured))
+    });
+    runtime.shutdown_background();
+    let (name, lanes, counts) = done?;
+    report(&name, count, lanes, counts)
+}
+
+async fn race(
+    [embedded, temporal]: &mut [PostgresBaseline; 2],
+    url: &str,
+    visit: &VisitArguments,
+    count: u32,
+) -> Result<(String, [Measured; 2], Counts), Failure> {
+    let rules = rules(IN_FLIGHT)?;
+    let mut venue = Venue::find(visit).await?;
+    let times = count.saturating_mul(TIMES);
+    let (own, node) = lane(&embedded.location(url), &rules, times, None).await?;
+    node.stop();
+    let hosted = Rules { hosting: Hosting::Temporal(Naming::ByMerchant), ..rules.clone() };
+    let (theirs, node) = lane(&temporal.location(url), &hosted, count, Some(&mut venue)).await?;
+    let workflows = (0..count).map(|number| format!("disbursement-{}-{number}", merchant(number)));
+    let counts = count_events(venue.cluster(), workflows).await.map_err(|error| {
+        Failure::new(format!("the histories cannot be read: {error}. Nothing was measured"))
+    })?;
+    let name = venue.name().to_owned();
+    venue.close().await;
+    node.stop();
+    for books in [embedded, temporal] {
+        verify(books.books(), &rules).await?;
+    }
+    Ok((name, [own, theirs], counts))
+}
+
+/// From the first request until every payout is final, with a channel that pays at once.
+async fn lane(
+    location: &Location,
+    rules: &Rules,
+    count: u32,
+    venue: Option<&mut Venue>,
+) -> Result<(Measured, Node), Failure> {
+    let (rules, clock) = (Arc::new(rules.clone()), Arc::new(SystemClock::default()));
+    let outside = Outside { channels: Arc::new(Pays), sender: sender()?, keys: None };
+    let node = Node::start_with(location, Arc::clone(&rules), outside, clock).await?;
+    if let Some(venue) = venue {
+        venue.hire(&node, location, &rules).await?;
+    }
+    let submit = node.submit();
+    prepare(submit.as_ref(), count).await?;
+    let started = Instant::now();
+    ask_directly(&submit, count).await?;
+    until_final(location).await?;
+    Ok((Measured { done: count, time: started.elapsed() }, node))
+}
+
+fn report(
+    name: &str,
+    count: u32,
+    [own, theirs]: [Measured; 2],
+    counts: Counts,
+) -> Result<Vec<Figure>, Failure> {
+    let Counts { workflows, events, tasks, activities, late } = counts;
+    let each = |total: u64| ratio(total.into(), workflows.into());
+    let none = || "–".to_owned();
+    let rows = vec![
+        vec!["embedded engine".to_owned(), own.per_second(), none(), none(), none()],
+        vec![
+            format!("workflows on {name}"),
+            theirs.per_second(),
+            each(events),
+            each(tasks),
+            each(activities),
+        ],
+    ];
+    let title = format!("{} and {count} payouts, postgres", own.done);
+    let header = [&title, "per second", "history events", "workflow tasks", "regular activities"];
+    terminal::say(&terminal::table(&header, 1, rows).to_string())?;
+    terminal::say("the books of both are right")?;
+    if late > 0 {
+        terminal::say(&format!(
+            "the machine was too busy for {late} workflow tasks: each was given again, for two or three events more"
+        ))?;
+    }
+    let most = |name: &str, value: u64, each: u64, unit| Figure {
+        name: format!("payouts.temporal: {name}"),
+        value: value.into(),
+        unit,
+        limit: workflows.saturating_mul(each).into(),
+        floor: Some(Floor::AtMost(100)),
+    };
+    let figures = vec![
+        most("events × 25 for each payout", events, EVENTS_MAX, "events"),
+        most("activities × 2 for each payout", activities, ACTIVITIES_MAX, "activities"),
+        Figure {
+            name: "payouts.embedded".to_owned(),
+            value: own.rate(),
+            unit: "payouts/min",
+            limit: theirs.rate(),
+            floor: None,
+        },
+    ];
+    for figure in &figures {
+        let verdict = figure.verdict().map(|verdict| format!(", {verdict}"));
+        let (name, ratio) = (&figure.name, figure.ratio());
+        terminal::say(&format!("{name}: {ratio}{}", verdict.unwrap_or_default()))?;
+    }
+    let last = figures.last().map(Figure::line).unwrap_or_default();
+    terminal::say(&last)?;
+    Ok(figures)
+}

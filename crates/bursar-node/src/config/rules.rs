@@ -1,0 +1,102 @@
+//! What the configuration means to the core, to the channels and to the server.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bursar_connect::{Connections, ErrorMap};
+use bursar_core::host::Hosting;
+use bursar_core::money::Currency;
+use bursar_core::rulebook::Rulebook;
+use bursar_core::rules::Rules;
+use bursar_server::{AlertLimits, CallbackSettings};
+use jiff::SignedDuration;
+
+use super::{Config, check_identifier};
+use crate::failure::Failure;
+
+impl Config {
+    /// Everything that decides besides the records.
+    pub fn rules(&self, rulebook: Rulebook) -> Result<Rules, Failure> {
+        let markets = self.markets()?;
+        let currencies: BTreeSet<Currency> = markets.iter().map(|market| market.currency).collect();
+        let default_bank = self.default_bank_id()?.to_owned();
+        let mut channels = BTreeMap::new();
+        for (name, config) in &self.channels {
+            let channel = config.channel(name, config.bank_id(&default_bank), &currencies)?;
+            channels.insert(name.clone(), channel);
+        }
+        let mut provider_banks = BTreeMap::new();
+        for (name, provider) in &self.providers {
+            if self.channels.contains_key(name) {
+                return Err(Failure::new(format!(
+                    "the configuration cannot be used: `{name}` is a channel and a provider, and nobody could tell whose callbacks are whose. Nothing was started; give one of them another name"
+                )));
+            }
+            if let Some(bank) = &provider.bank_id {
+                check_identifier(&format!("providers.{name}.bank_id"), bank)?;
+                provider_banks.insert(name.clone(), bank.clone());
+            }
+        }
+        Ok(Rules {
+            rulebook,
+            channels,
+            payout_tariffs: markets.iter().map(|market| (market.currency, market.payout)).collect(),
+            payin_tariffs: markets.iter().map(|market| (market.currency, market.payin)).collect(),
+            provider_banks,
+            default_bank,
+            four_eyes_above: self.four_eyes_above()?,
+            deliveries: self.webhooks.schedule()?,
+            hosting: Hosting::Engine,
+        })
+    }
+
+    /// In whole units: what the cents would decide is not worth a second rule.
+    fn four_eyes_above(&self) -> Result<i64, Failure> {
+        let text = &self.review.four_eyes_above;
+        let (units, cents) = text.split_once('.').unwrap_or((text, ""));
+        let units: Option<i64> = units.parse().ok().filter(|units| *units >= 0);
+        let is_whole = cents.bytes().all(|digit| digit == b'0');
+        units.filter(|_| is_whole).ok_or_else(|| {
+            Failure::new(format!(
+                "the configuration cannot be used: review.four_eyes_above is `{text}`, but it must be a whole number of units such as \"1000000.00\". Nothing was started"
+            ))
+        })
+    }
+
+    /// The ways to the channels.
+    pub fn connections(&self, rules: &Rules) -> Result<Connections, Failure> {
+        let mut connections = Vec::new();
+        for (name, config) in &self.channels {
+            if let Some(channel) = rules.channels.get(name) {
+                connections.push((name.clone(), config.connection(channel)?));
+            }
+        }
+        Ok(Connections::new(connections))
+    }
+
+    /// Who may tell us something, and how they prove who they are.
+    pub fn callbacks(&self) -> Result<BTreeMap<String, CallbackSettings>, Failure> {
+        let mut callbacks = BTreeMap::new();
+        for (name, config) in &self.channels {
+            if let Some(secret) = config.callback_secret() {
+                let errors = config.error_map(name)?;
+                callbacks.insert(name.clone(), CallbackSettings { secret, errors });
+            }
+        }
+        for (name, config) in &self.providers {
+            if let Some(secret) = config.callback_secret() {
+                let errors = ErrorMap::default();
+                callbacks.insert(name.clone(), CallbackSettings { secret, errors });
+            }
+        }
+        Ok(callbacks)
+    }
+
+    pub fn alert_limits(&self) -> AlertLimits {
+        AlertLimits {
+            stuck_age: SignedDuration::from_secs(self.alerts.stuck_age_s.into()),
+            outbox_age: SignedDuration::from_secs(self.alerts.outbox_age_s.into()),
+            unknown_percent: self.alerts.unknown_percent,
+            ..AlertLimits::default()
+        }
+    }
+}
