@@ -9,6 +9,7 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod adapter;
 mod browse;
 mod closing;
 mod cluster;
@@ -17,12 +18,14 @@ mod deliveries;
 mod desk;
 mod driven;
 mod freezes;
+mod golden;
 mod office;
 mod packed;
 mod payins;
 mod payout_steps;
 mod payouts;
 mod postgres;
+mod raw;
 mod reservations;
 mod scratch;
 mod sqlite;

@@ -1,0 +1,91 @@
+//! What comes back of an effect: it stands in Temporal histories, and must be read for as long as those are kept.
+
+use bursar_core::attempt::{Evidence, Source, Verdict};
+use bursar_core::delivery::{self, Response, Unsendable};
+use bursar_core::payout::{self, Answer, Decision, Ruling};
+use bursar_core::request::News;
+use jiff::SignedDuration;
+
+use crate::adapter::stored::{at, json};
+
+pub(super) fn texts() -> Vec<String> {
+    let payouts = of_payouts().into_iter().map(News::Payout);
+    let deliveries = of_deliveries().into_iter().map(News::Delivery);
+    payouts.chain(deliveries).map(|outcome| json(&outcome)).collect()
+}
+
+fn of_payouts() -> Vec<payout::Event> {
+    use payout::{Event, Outcome};
+    let detail = || "said so".to_owned();
+    let name = || Some("px-1".to_owned());
+    let submitted = [
+        Outcome::NotSent { detail: detail() },
+        Outcome::Rejected { is_retryable: true, detail: detail() },
+        Outcome::Rejected { is_retryable: false, detail: detail() },
+        Outcome::Accepted { provider_reference: None },
+        Outcome::Accepted { provider_reference: name() },
+        Outcome::Paid { provider_reference: None },
+        Outcome::Paid { provider_reference: name() },
+        Outcome::Duplicate,
+        Outcome::Unknown { detail: detail() },
+    ];
+    let queried = [
+        Answer::Paid { provider_reference: None },
+        Answer::Paid { provider_reference: name() },
+        Answer::NotPaid { is_retryable: true, detail: detail() },
+        Answer::NotPaid { is_retryable: false, detail: detail() },
+        Answer::Pending { provider_reference: None },
+        Answer::Pending { provider_reference: name() },
+        Answer::Returned { detail: detail() },
+        Answer::NotFound,
+        Answer::Failed { detail: detail() },
+    ];
+    let rulings =
+        [Ruling::ConfirmPaid, Ruling::ConfirmNotPaid, Ruling::KeepWaiting, Ruling::NewAttempt];
+    let decided = rulings.map(|ruling| {
+        let (actor, evidence) = ("ops/key_1".to_owned(), detail());
+        let is_approver = ruling == Ruling::ConfirmPaid;
+        Event::Decided(Decision { ruling, actor, is_approver, evidence, needs_two: !is_approver })
+    });
+    let told = Event::Told {
+        attempt: 1,
+        evidence: Evidence {
+            digest: Some("00ff".to_owned()),
+            ..Evidence::new(Source::Callback, Verdict::Returned)
+        },
+    };
+    let submitted =
+        submitted.map(|outcome| Event::Submitted { attempt: 1, r#try: 2, outcome }).into_iter();
+    let queried = queried
+        .map(|answer| Event::Queried { attempt: 1, lease_until: at(20), answer })
+        .into_iter();
+    [Event::Due]
+        .into_iter()
+        .chain(submitted)
+        .chain(queried)
+        .chain([told, Event::CancelAsked])
+        .chain(decided)
+        .collect()
+}
+
+fn of_deliveries() -> Vec<delivery::Event> {
+    use delivery::{Event, Outcome};
+    let detail = || "said so".to_owned();
+    let answered = |status, after: Option<i64>, bytes: &[u8]| Outcome::Answered {
+        status,
+        retry_after: after.map(SignedDuration::from_secs),
+        response: Response::new(bytes),
+    };
+    let unsendable =
+        [Unsendable::Serialisation, Unsendable::Signing, Unsendable::NoKey, Unsendable::NoMeans];
+    let unsendable = unsendable.map(|what| Outcome::Unsendable { what, detail: detail() });
+    let outcomes = [
+        answered(200, None, b"ok"),
+        answered(429, Some(90), b""),
+        answered(503, Some(86_400), &[0, 255]),
+        Outcome::Failed { class: "timeout".to_owned(), detail: detail() },
+    ];
+    let returned = outcomes.into_iter().chain(unsendable);
+    let returned = returned.map(|outcome| Event::Returned { attempt: 2, took_ms: 7, outcome });
+    [Event::Due].into_iter().chain(returned).chain([Event::CalledOff, Event::Replayed]).collect()
+}

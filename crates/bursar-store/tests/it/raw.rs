@@ -1,0 +1,93 @@
+//! The rows of a SQLite database as text, whatever the types that wrote them.
+//!
+//! Columns are listed by name: a column that a later migration adds changes nothing here.
+
+use std::path::Path;
+
+use bursar_core::registry::hexadecimal;
+use rusqlite::Connection;
+use rusqlite::types::{Value as Sql, ValueRef};
+use serde_json::{Value, json};
+
+/// Every table and its columns. The tables that come first are referred to by those behind them.
+pub(crate) const TABLES: [(&str, &str); 16] = [
+    ("chart_lines", "line, gl, name, class, address, liquidity, view"),
+    ("accounts", "address, currency, balance, version, line"),
+    ("commits", "seq, id, time, hash"),
+    ("head", "one, seq, time, hash, control_version"),
+    (
+        "transactions",
+        "id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts",
+    ),
+    ("postings", "tx, n, source, destination, currency, amount"),
+    ("holds", "gl, reference, account, currency, amount, epoch, ended_by"),
+    ("flows", "id, kind, merchant, status, version, sequence, state, created_at, updated_at"),
+    ("due", "lane, due_at, flow"),
+    ("keys", "digest, scope, key, request_hash, flow, reply"),
+    ("attempts", "channel, reference, flow"),
+    ("events", "commit_id, n, id, kind, resource, merchant, sequence, time, data"),
+    ("audit", "commit_id, n, actor, action, resource, note, time"),
+    ("freezes", "scope, details"),
+    ("registry", "kind, id, merchant, version, content, created_at, updated_at"),
+    ("entries", "slice, account, seq, n"),
+];
+
+/// The rows of a table in the order of their values, each as a line of JSON: the table, then its columns.
+pub(crate) fn rows(directory: &Path, (table, columns): (&str, &str)) -> Vec<String> {
+    let connection = open(directory);
+    let sql = format!("SELECT {columns} FROM {table} ORDER BY {columns}");
+    let mut statement = connection.prepare(&sql).unwrap();
+    let count = statement.column_count();
+    let mut rows = statement.query([]).unwrap();
+    let mut lines = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        let values = (0..count).map(|column| value(row.get_ref(column).unwrap()));
+        let line: Vec<Value> = [json!(table)].into_iter().chain(values).collect();
+        lines.push(Value::from(line).to_string());
+    }
+    lines
+}
+
+/// Puts rows that `rows` has written into the tables of a database that has none.
+pub(crate) fn restore(directory: &Path, lines: &str) {
+    let connection = open(directory);
+    connection.execute("DELETE FROM head", []).unwrap();
+    for line in lines.lines() {
+        let row: Vec<Value> = serde_json::from_str(line).unwrap();
+        let (name, values) = row.split_first().unwrap();
+        let known = TABLES.iter().find(|(table, _)| *name == *table);
+        let (table, columns) = known.unwrap_or_else(|| panic!("{name} is no table"));
+        let places: Vec<&str> = values.iter().map(|_| "?").collect();
+        let sql = format!("INSERT INTO {table} ({columns}) VALUES ({})", places.join(", "));
+        let values = values.iter().map(parameter);
+        connection.execute(&sql, rusqlite::params_from_iter(values)).unwrap();
+    }
+}
+
+fn open(directory: &Path) -> Connection {
+    Connection::open(directory.join("bursar.sqlite")).unwrap()
+}
+
+fn value(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => json!(number),
+        ValueRef::Real(_) => panic!("no table has such a column"),
+        ValueRef::Text(text) => json!(str::from_utf8(text).unwrap()),
+        ValueRef::Blob(bytes) => json!({ "hex": hexadecimal(bytes) }),
+    }
+}
+
+fn parameter(value: &Value) -> Sql {
+    match value {
+        Value::Null => Sql::Null,
+        Value::Number(number) => Sql::Integer(number.as_i64().unwrap()),
+        Value::String(text) => Sql::Text(text.clone()),
+        value => Sql::Blob(bytes(value["hex"].as_str().unwrap())),
+    }
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let pairs = (0..hex.len()).step_by(2).map(|index| &hex[index..index + 2]);
+    pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+}
