@@ -19,6 +19,7 @@ mod desk;
 mod driven;
 mod freezes;
 mod golden;
+mod histories;
 mod office;
 mod packed;
 mod payins;

@@ -1,0 +1,174 @@
+//! Random histories on the memory store, and a digest of everything that they decide.
+//!
+//! Twelve seeds, each under the engine and under Temporal. `histories.txt` has a line for each: how many commits and
+//! calls there were, a digest of the rows and calls (`books`) and one of the answers (`answers`). The books must stay
+//! as they are through every change of the code. The answers contain the messages of rejections: if only a message is
+//! reworded, they alone change.
+//!
+//! `BURSAR_DUMP=path` writes every line that was digested to a file, so that two trees can be compared with `diff`.
+//! `BURSAR_BLESS=1` writes `histories.txt` anew.
+
+mod outcomes;
+mod requests;
+mod world;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use bursar_core::commit::Commit;
+use bursar_core::request::{Batch, Request};
+use bursar_core::rules::Rules;
+use bursar_core::verify::Verifier;
+use bursar_store::{Memory, Query as _, turn};
+
+use crate::adapter::{assert_golden, lines, sha256, stored, text};
+use crate::workload::block_on;
+use outcomes::{DELIVERY_OUTCOMES, QUERY_ANSWERS, SUBMIT_OUTCOMES};
+use world::World;
+
+const SEEDS: u64 = 12;
+const ROUNDS: u64 = 250;
+/// Fewer calls than these would prove little about what comes back from them.
+const CALLS_MIN: u64 = 1_500;
+
+/// What one history comes to.
+struct History {
+    line: String,
+    books: String,
+    answers: String,
+    calls: u64,
+    statuses: BTreeMap<String, u64>,
+    outcomes: BTreeMap<&'static str, u64>,
+}
+
+#[test]
+fn random_histories_decide_what_they_have_always_decided() {
+    let mut histories = Vec::new();
+    for seed in 1..=SEEDS {
+        histories.extend([false, true].map(|is_temporal| run(seed, is_temporal)));
+    }
+    if let Some(path) = std::env::var_os("BURSAR_DUMP") {
+        let texts = histories.iter().map(|it| format!("{}\n{}{}", it.line, it.books, it.answers));
+        std::fs::write(path, texts.collect::<String>()).unwrap();
+    }
+    assert_variety(&histories);
+    let found = lines(histories.iter().map(|history| &history.line));
+    assert_golden("histories/histories.txt", &found);
+}
+
+/// Guards the digests: histories in which little happens would stay the same whatever the code does.
+fn assert_variety(histories: &[History]) {
+    let calls: u64 = histories.iter().map(|history| history.calls).sum();
+    assert!(calls > CALLS_MIN, "only {calls} calls were planned");
+    let mut outcomes: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut statuses: BTreeMap<&str, u64> = BTreeMap::new();
+    for history in histories {
+        for (name, count) in &history.outcomes {
+            *outcomes.entry(name).or_default() += count;
+        }
+        for (name, count) in &history.statuses {
+            *statuses.entry(name).or_default() += count;
+        }
+    }
+    for name in SUBMIT_OUTCOMES.iter().chain(&QUERY_ANSWERS).chain(&DELIVERY_OUTCOMES) {
+        let count = outcomes.get(name).copied().unwrap_or_default();
+        assert!(count >= 10, "{name} came back {count} times: {outcomes:#?}");
+    }
+    for name in STATUSES {
+        let count = statuses.get(name).copied().unwrap_or_default();
+        assert!(count >= 10, "{name} was written {count} times: {statuses:#?}");
+    }
+}
+
+/// Every status of every kind.
+const STATUSES: [&str; 21] = [
+    "payout SCHEDULED",
+    "payout READY",
+    "payout SUBMITTING",
+    "payout UNCONFIRMED",
+    "payout PROCESSING",
+    "payout STUCK",
+    "payout SUCCESS",
+    "payout FAILED",
+    "payout CANCELLED",
+    "payout RETURNED",
+    "payout LATE_SUCCESS",
+    "payin PENDING",
+    "payin COLLECTED",
+    "payin CONTRADICTED",
+    "payin FAILED",
+    "delivery PENDING",
+    "delivery DELIVERING",
+    "delivery WAITING_RETRY",
+    "delivery DELIVERED",
+    "delivery DLQ",
+    "delivery CANCELLED",
+];
+
+fn run(seed: u64, is_temporal: bool) -> History {
+    let rules = world::rules(is_temporal);
+    let mut store = Memory::default();
+    let mut world = World::new(seed, is_temporal);
+    let (mut books, mut answers) = (String::new(), String::new());
+    let mut statuses = BTreeMap::new();
+    let mut calls = 0;
+    for round in 0..ROUNDS {
+        let requests: Vec<Request> = world.requests(&rules, round);
+        let commit = block_on(turn(&mut store, &Batch::new(&rules, &requests))).unwrap();
+        calls += world.learn(&commit);
+        let head = block_on(store.end()).unwrap();
+        let head = format!("{} {}", head.seq, bursar_core::registry::hexadecimal(&head.hash));
+        writeln!(books, "# {seed} {is_temporal} {round} {head}").unwrap();
+        add_commit(&commit, &mut books, &mut statuses);
+        for answer in &commit.answers {
+            writeln!(answers, "{round} {}", text::answer(answer)).unwrap();
+        }
+    }
+    for is_mutated in [false, true] {
+        let found = differences(&mut store, &rules, is_mutated);
+        assert_eq!(found > 0, is_mutated, "seed {seed}: differences");
+        writeln!(books, "# verified {is_mutated} {found}").unwrap();
+    }
+    let commits = block_on(store.end()).unwrap().seq;
+    let host = if is_temporal { "temporal" } else { "engine" };
+    let digests = format!("books {} answers {}", sha256(&books), sha256(&answers));
+    let line = format!("seed {seed} {host} commits {commits} calls {calls} {digests}");
+    History { line, books, answers, calls, statuses, outcomes: world.outcomes }
+}
+
+fn add_commit(commit: &Commit, books: &mut String, statuses: &mut BTreeMap<String, u64>) {
+    for row in text::rows(commit).into_iter().chain(text::effects(commit)) {
+        writeln!(books, "{row}").unwrap();
+    }
+    for write in &commit.flows {
+        let (kind, status) = (write.after.state.kind(), write.after.state.status());
+        if write.before.as_ref().is_none_or(|before| before.state.status() != status) {
+            let state = write.after.encode();
+            assert_eq!(stored::again(kind, &state), state, "what is stored reads back");
+        }
+        let name = format!("{kind} {status}");
+        *statuses.entry(name).or_default() += 1;
+    }
+}
+
+/// How many differences a verification finds; if mutated, every flow has the state of the one of its kind before it.
+fn differences(store: &mut Memory, rules: &Rules, is_mutated: bool) -> u64 {
+    block_on(async {
+        let accounts = store.accounts().await.unwrap();
+        let mut verifier = Verifier::new(&rules.rulebook, &accounts);
+        for commit in store.history(0, u32::MAX).await.unwrap() {
+            verifier.add(&commit);
+        }
+        let mut last = BTreeMap::new();
+        for mut flow in store.flows(None, u32::MAX).await.unwrap() {
+            let other = last.insert(flow.state.kind(), flow.state.clone());
+            if let Some(other) = other.filter(|_| is_mutated) {
+                flow.state = other;
+            }
+            verifier.add_flow(&flow);
+        }
+        let (holds, due) = (store.holds().await.unwrap(), store.due().await.unwrap());
+        let end = store.end().await.unwrap();
+        verifier.finish(&accounts, &holds, &due, &end).difference_count
+    })
+}
