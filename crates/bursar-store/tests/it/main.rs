@@ -16,6 +16,7 @@ mod cluster;
 mod conformance;
 mod deliveries;
 mod desk;
+mod digest;
 mod driven;
 mod freezes;
 mod golden;

@@ -43,6 +43,19 @@ impl Step {
         KINDS.iter().chain(&payout_steps::KINDS).nth(self.kind).unwrap()
     }
 
+    /// A step as a line: its name and three numbers.
+    pub(crate) fn parse(line: &str) -> Self {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [name, merchant, reference, amount] = words[..] else { panic!("{line}") };
+        let kind = KINDS.iter().chain(&payout_steps::KINDS).position(|known| *known == name);
+        Self {
+            kind: kind.unwrap_or_else(|| panic!("{name} is no step")),
+            merchant: merchant.parse().unwrap(),
+            reference: reference.parse().unwrap(),
+            amount: amount.parse().unwrap(),
+        }
+    }
+
     pub(crate) fn is_revert(&self) -> bool {
         self.name() == "REVERT"
     }
