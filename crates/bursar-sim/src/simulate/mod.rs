@@ -61,6 +61,8 @@ pub struct Outcome {
     pub digest: u64,
     pub trace: Vec<Line>,
     pub commits: u64,
+    /// The hash of the last commit: it follows from every row that was appended, and from no name in the code.
+    pub chain: [u8; 32],
     pub payouts: u64,
     pub faults: BTreeMap<Fault, u64>,
     pub checks: BTreeMap<Invariant, u64>,
@@ -81,6 +83,7 @@ pub fn run(options: &Options, rulebook: &Rulebook) -> Result<Outcome, String> {
             world.scene.audit.check(Invariant::NoPanic, "", false, what);
         }
     }
+    let chain = world.head().map_err(|error| error.to_string())?.hash;
     let scene = world.scene;
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     Ok(Outcome {
@@ -93,6 +96,7 @@ pub fn run(options: &Options, rulebook: &Rulebook) -> Result<Outcome, String> {
         digest: scene.trace.digest,
         trace: scene.trace.lines,
         commits: scene.audit.commits,
+        chain,
         payouts: count(
             scene.audit.flows.values().filter(|flow| flow.state.payout().is_some()).count(),
         ),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use bursar_core::registry::hexadecimal;
 use bursar_core::rulebook::Rulebook;
 
 use super::expected::{UNEXPECTED, is_listed};
@@ -68,6 +69,29 @@ fn whether_the_trace_is_kept_changes_nothing() {
     let dropped = live(&Options::new(9));
     assert_eq!(kept.digest, dropped.digest);
     assert!(dropped.trace.is_empty());
+}
+
+/// The first seeds of `bursar simulate`, as they have always been. The chain and the number of commits follow from what
+/// is stored; the trace contains words of the simulator too, and changes when these are renamed. `BURSAR_BLESS=1`
+/// writes the file anew.
+#[test]
+fn the_first_seeds_do_what_they_have_always_done() {
+    let line = |seed| {
+        let Outcome { commits, chain, steps, digest, broken, .. } = live(&Options::new(seed));
+        assert_eq!(broken, None, "seed {seed}");
+        let chain = hexadecimal(&chain);
+        format!("seed {seed} commits {commits} chain {chain} lines {steps} trace {digest:016x}\n")
+    };
+    let found: String = (0..20).map(line).collect();
+    if std::env::var_os("BURSAR_BLESS").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/simulate/traces.txt");
+        std::fs::write(path, &found).unwrap();
+        return;
+    }
+    for (found, expected) in found.lines().zip(include_str!("traces.txt").lines()) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(found.lines().count(), include_str!("traces.txt").lines().count());
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use bursar_core::request::Answer;
 use bursar_core::rulebook::Rulebook;
+use bursar_core::verify::End;
 use bursar_engine::{Input, Output, Ticket, Unanswered};
-use bursar_store::StoreError;
+use bursar_store::{Query as _, StoreError};
 
 use super::actors;
 use super::books::{Books, Held, Place, Scratch, at_once};
@@ -250,6 +251,16 @@ impl World {
                 at_once(audit.close(&mut held.borrow_mut().memory, rulebook, channels))
             }
             Books::File(sqlite) => at_once(audit.close(&mut **sqlite, rulebook, channels)),
+        }
+    }
+
+    /// The end of the chain, as the books name it; the beginning if no process has them open.
+    pub(crate) fn head(&mut self) -> Result<End, StoreError> {
+        let store = self.processes.iter_mut().find_map(|process| process.store.as_mut());
+        match store.map(|store| &mut store.inner) {
+            Some(Books::Shared(held, _)) => at_once(held.borrow_mut().memory.end()),
+            Some(Books::File(sqlite)) => at_once(sqlite.end()),
+            None => Ok(End::default()),
         }
     }
 
