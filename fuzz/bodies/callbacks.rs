@@ -1,5 +1,5 @@
-//! What channels and providers send unasked: the real routes, with a signature that is right, wrong or made up. Nothing
-//! makes the server fail, and nothing that is not signed reaches whoever decides.
+//! Callbacks of channels and providers: the real routes, with valid, wrong and random signatures. No input makes the server
+//! fail, and no unsigned input reaches the host.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,16 +9,14 @@ use axum::body::Body as Bytes;
 use axum::http::{HeaderValue, Request as HttpRequest};
 use bursar_connect::webhook::{self, Sender};
 use bursar_connect::{ErrorMap, Secret, callback};
-use bursar_core::apply::apply;
-use bursar_core::channel::{Channel, Clocks};
 use bursar_core::ids::Seed;
 use bursar_core::ledger::Admission;
-use bursar_core::records::ReadSet;
-use bursar_core::request::{Answer, Batch, Body, Request};
-use bursar_core::rulebook::Rulebook;
+use bursar_core::ledger::rulebook::Rulebook;
+use bursar_core::payouts::channel::{Channel, Clocks};
 use bursar_core::rules::Rules;
+use bursar_core::turn::{Answer, Body, ReadSet, Request, TurnInput, apply};
 use bursar_server::{
-    AlertLimits, App, CallbackSettings, Numbers, Settings, Submit, Submitted, Unanswered,
+    AlertLimits, App, CallbackSettings, Host, HostStats, Settings, Submitted, Unanswered,
     WebhookSettings,
 };
 use bursar_store::Location;
@@ -32,19 +30,19 @@ struct Desk {
     asked: Arc<AtomicUsize>,
 }
 
-impl Submit for Desk {
+impl Host for Desk {
     fn ask(&self, body: Body) -> Submitted<'_, Answer> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let admission = Admission::new(Timestamp::UNIX_EPOCH, Seed::from(1));
         let requests = [Request { admission, body }];
-        let batch = Batch::new(&self.rules, &requests);
+        let batch = TurnInput::new(&self.rules, &requests);
         let answer = apply(&batch, ReadSet::default()).answers.pop();
         let failed = || Unanswered::Failed("nothing was answered".to_owned());
         Box::pin(std::future::ready(answer.ok_or_else(failed)))
     }
 
-    fn numbers(&self) -> Numbers {
-        Numbers::default()
+    fn stats(&self) -> HostStats {
+        HostStats::default()
     }
 
     fn now(&self) -> Timestamp {
@@ -56,12 +54,12 @@ impl Submit for Desk {
     }
 }
 
-struct House {
+struct Server {
     router: axum::Router,
     asked: Arc<AtomicUsize>,
 }
 
-static HOUSE: LazyLock<House> = LazyLock::new(|| {
+static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let channel = Channel {
         name: "wallet".to_owned(),
         currencies: ["PKR".parse().unwrap()].into(),
@@ -92,7 +90,7 @@ static HOUSE: LazyLock<House> = LazyLock::new(|| {
     let desk = Desk { rules: Arc::clone(&rules), asked: Arc::clone(&asked) };
     let nowhere = Location::Directory("/nonexistent".into());
     let app = App::new(Arc::new(desk), nowhere, rules, settings);
-    House { router: bursar_server::router(&app), asked }
+    Server { router: bursar_server::router(&app), asked }
 });
 
 /// The first byte says who speaks and how it is signed. A made-up signature is the first line of the rest.
@@ -111,14 +109,14 @@ pub(crate) fn run(data: &[u8]) {
         .header(callback::SIGNATURE_HEADER, header)
         .body(Bytes::from(body.to_vec()))
         .unwrap();
-    let before = HOUSE.asked.load(Ordering::Relaxed);
+    let before = SERVER.asked.load(Ordering::Relaxed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let answer = TowerToHyperService::new(HOUSE.router.clone()).call(request);
+    let answer = TowerToHyperService::new(SERVER.router.clone()).call(request);
     let status = runtime.block_on(answer).unwrap().status();
     assert!(status.as_u16() < 500, "{status}: nothing that is sent makes the server fail");
     let signature = String::from_utf8_lossy(&signature);
     if !callback::verify(&Secret::new("s"), &signature, body) {
         assert_eq!(status, 401, "what is not signed is not believed");
-        assert_eq!(HOUSE.asked.load(Ordering::Relaxed), before, "nor does it reach anybody");
+        assert_eq!(SERVER.asked.load(Ordering::Relaxed), before, "nor does it reach the host");
     }
 }

@@ -3,14 +3,11 @@
 
 use std::sync::LazyLock;
 
-use bursar_core::apply::apply;
 use bursar_core::ids::Seed;
-use bursar_core::ledger::{Admission, Event};
-use bursar_core::plan::{plan, plan_second};
-use bursar_core::records::ReadSet;
-use bursar_core::request::{Batch, Body, Request};
-use bursar_core::rulebook::Rulebook;
+use bursar_core::ledger::rulebook::Rulebook;
+use bursar_core::ledger::{Admission, LedgerEvent, Post};
 use bursar_core::rules::Rules;
+use bursar_core::turn::{ReadSet, Request, TurnInput, apply, plan, plan_second};
 use jiff::Timestamp;
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::from(Rulebook::bundled().unwrap()));
@@ -20,16 +17,16 @@ pub(crate) fn run(data: &[u8]) {
     let lines = text.lines().filter(|line| !line.trim().is_empty()).take(32);
     let mut requests = Vec::new();
     for (line, number) in lines.zip(1..) {
-        match Event::from_line(line) {
+        match LedgerEvent::from_line(line) {
             Ok(event) => {
                 let now = Timestamp::UNIX_EPOCH;
                 let admission = Admission::new(now, Seed::from(number));
-                requests.push(Request { admission, body: Body::Post(event) });
+                requests.push(Request { admission, body: Post { event, actor: None }.into() });
             }
             Err(reason) => assert!(!reason.is_empty()),
         }
     }
-    let batch = Batch::new(&RULES, &requests);
+    let batch = TurnInput::new(&RULES, &requests);
     let records = ReadSet::default();
     plan_second(&batch, &plan(&batch), &records);
     let commit = apply(&batch, records);

@@ -1,4 +1,4 @@
-//! Every benchmark of a store, one after the other, and one table in the end.
+//! All benchmarks of one store in sequence, with one table at the end.
 
 use std::path::PathBuf;
 
@@ -6,18 +6,18 @@ use bursar_node::failure::Failure;
 use bursar_node::terminal;
 use clap::Args;
 
-use super::place::{Kind, Place};
+use super::store_args::{Kind, StoreArgs};
 use super::summary::{self, Figure};
 use super::{batches, core, growth, ledger, payouts, recovery, sleeping, webhooks};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
-    /// How much is done of everything, in thousandths of what each benchmark does by itself
+    place: StoreArgs,
+    /// The amount of work, in thousandths of the defaults of each benchmark
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     thousandths: u32,
-    /// Where to write the plots
+    /// The directory for plots
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
 }

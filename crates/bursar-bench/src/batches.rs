@@ -1,4 +1,4 @@
-//! How much is gained by deciding together: throughput, and how long one turn takes, by the size of a batch.
+//! Effect of batching: throughput and turn latency by batch size.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,29 +12,29 @@ use clap::Args;
 use super::payouts::{
     Driver, LAG, Merchants, Payouts, in_flight_max, open, rules, runtime, verify,
 };
-use super::place::{self, Directory, Kind, Place};
 use super::plot::{Plot, Series};
+use super::store_args::{self, Directory, Kind, StoreArgs};
 use super::summary::Figure;
 use crate::baseline::{Baseline, MemoryBaseline};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(super) place: Place,
-    /// How many payouts there are of each size, if that makes 20 to 200 turns; larger sizes are left out
+    pub(super) place: StoreArgs,
+    /// Payouts for each batch size, within 20 to 200 turns; larger sizes are skipped
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(super) count: u32,
-    /// Where to write the plots
+    /// The directory for plots
     #[arg(long, value_name = "DIR")]
     pub(super) plots: Option<PathBuf>,
 }
 
 const SIZES: [u32; 7] = [1, 10, 50, 200, 500, 1_000, 4_000];
-/// Enough to see how long turns take.
+/// Turns for a stable latency.
 const TURNS_MIN: u32 = 20;
 const TURNS_MAX: u32 = 200;
 
-/// What turns of one size took.
+/// Measurements of one batch size.
 struct Turns {
     size: u32,
     done: u32,
@@ -48,7 +48,7 @@ impl Turns {
         done.checked_div(time.as_nanos().max(1)).unwrap_or_default()
     }
 
-    /// How long all but this many in a hundred took at most, in microseconds.
+    /// A percentile of the turn latency, in microseconds.
     fn all_but(&self, hundredths: usize) -> u64 {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -73,9 +73,9 @@ impl Arguments {
             }
             Kind::Postgres => {
                 let [mut books] =
-                    runtime.block_on(place::databases(self.place.url(), ["batches"]))?;
+                    runtime.block_on(store_args::databases(self.place.url(), ["batches"]))?;
                 let turns = runtime.block_on(all(&mut books, &rules, self.count));
-                runtime.block_on(place::remove([books]))?;
+                runtime.block_on(store_args::remove([books]))?;
                 turns?
             }
         };
@@ -137,7 +137,7 @@ async fn all<B: Baseline>(books: &mut B, rules: &Rules, count: u32) -> Result<Ve
     for (size, number) in SIZES.into_iter().filter(|size| *size <= count).zip(1_u64..) {
         let mut driver = Driver::new(rules, size, Seed::from(number));
         let mut payouts = Payouts::new(Merchants::Uniform, number);
-        // Until as many come back as are made.
+        // Warm up until as many payouts settle as are created.
         for _ in 0..=LAG {
             let time = &mut Duration::default();
             driver.ask(books.books(), rules, payouts.next(size), time).await?;

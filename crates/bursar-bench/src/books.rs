@@ -1,20 +1,20 @@
-//! The books of a benchmark: what was decided, linked to a chain again for whoever writes it without deciding, and the
-//! check in the end that all of it is right. Fast and wrong would be worth nothing.
+//! The books of a benchmark: decided commits, linked to a new hash chain for the baselines, and the final verification of
+//! all books.
 
-use bursar_core::commit::{Commit, FlowWrite, HoldWrite, SavedCommit, chain};
 use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::Account;
+use bursar_core::ledger::verify::Report;
 use bursar_core::numscript::Name;
 use bursar_core::rules::Rules;
-use bursar_core::verify::Report;
+use bursar_core::turn::{Commit, FlowWrite, HoldWrite, SavedCommit, chain};
 use bursar_node::failure::Failure;
 use bursar_store::{Query, Walk as _};
 
 use super::measure::failed;
 use crate::baseline::Rows;
 
-/// A commit that was decided, with everything that raw and naive write of it.
+/// A decided commit with the rows that raw and naive write.
 pub(super) struct Decided {
     id: CommitId,
     commit: SavedCommit,
@@ -43,7 +43,7 @@ impl Decided {
     }
 }
 
-/// The end of a chain of commits that were decided elsewhere.
+/// The head of a hash chain of commits that were decided elsewhere.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     seq: u64,

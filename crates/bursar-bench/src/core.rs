@@ -6,11 +6,11 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bursar_core::ids::Seed;
-use bursar_core::journal::{Posting, WORLD};
+use bursar_core::ledger::journal::{Posting, WORLD};
+use bursar_core::ledger::rulebook::{Bound, Rule};
 use bursar_core::ledger::{Admission, Ledger};
 use bursar_core::money::{Currency, Money};
 use bursar_core::numscript::{Features, Inputs, Mode, Name, Program, Snapshot};
-use bursar_core::rulebook::{Bound, Rule};
 use bursar_node::failure::Failure;
 use bursar_node::rulebook::load_rulebook;
 use bursar_node::terminal;
@@ -24,7 +24,7 @@ use super::{rate, ratio};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// How long each measurement takes
+    /// Duration of each measurement
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub(super) seconds: u64,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 const EVENT: &str = "PAYIN_COLLECTION";
 /// As many merchants as `bench ledger` has.
 const MERCHANTS: usize = 1_000;
-/// The figure that a template must reach, and a payout.
+/// The required rates of a template and of a payout.
 const FLOOR: u128 = 300_000;
 
 impl Arguments {
@@ -195,7 +195,7 @@ fn post(duration: Duration, rule: &Rule, payins: &Payins) -> Result<u128, Failur
     let mut ledger = Ledger::default();
     let mut posted: u64 = 0;
     rate(duration, 1_000, |count| {
-        // A fresh ledger now and then keeps the memory of the benchmark bounded.
+        // A periodic fresh ledger bounds the memory of the benchmark.
         if posted == 500_000 {
             ledger = Ledger::default();
             posted = 0;
@@ -211,7 +211,7 @@ fn post(duration: Duration, rule: &Rule, payins: &Payins) -> Result<u128, Failur
     })
 }
 
-/// The whole life of payouts through engine and core, kept in memory.
+/// The complete lifecycle of payouts through engine and core, in memory.
 fn payouts(duration: Duration) -> Result<u128, Failure> {
     const BATCH: u32 = 1_000;
     let rules = rules(in_flight_max(BATCH))?;
@@ -231,7 +231,7 @@ fn payouts(duration: Duration) -> Result<u128, Failure> {
     })
 }
 
-/// Goes round the items.
+/// Cycles through the items.
 fn pick<T>(items: &[T], count: u64) -> Option<&T> {
     let length = u64::try_from(items.len()).ok()?;
     items.get(usize::try_from(count.checked_rem(length)?).ok()?)

@@ -1,4 +1,4 @@
-//! Growth: does the last tenth of many payouts go as fast as the first? If not, some index is in the way.
+//! Growth: compares the throughput of the last tenth of many payouts with the first, to find index costs that grow.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,24 +11,24 @@ use clap::Args;
 
 use super::measure::{Lane, Work};
 use super::payouts::{Driver, Merchants, Payouts, in_flight_max, open, rules, runtime, verify};
-use super::place::{self, Directory, Kind, Place};
 use super::plot::{Plot, Series};
+use super::store_args::{self, Directory, Kind, StoreArgs};
 use super::summary::Figure;
 use crate::baseline::Baseline;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(super) place: Place,
-    /// How many payouts there are in all
+    pub(super) place: StoreArgs,
+    /// Total number of payouts
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(10..=100_000_000))]
     pub(super) count: u32,
-    /// Where to write the plot
+    /// The directory for the plot
     #[arg(long, value_name = "DIR")]
     pub(super) plots: Option<PathBuf>,
 }
 
-/// Payouts that are made in one turn.
+/// Payouts created in one turn.
 const BATCH: u32 = 1_000;
 
 impl Arguments {
@@ -46,9 +46,9 @@ impl Arguments {
             }
             Kind::Postgres => {
                 let [mut books] =
-                    runtime.block_on(place::databases(self.place.url(), ["growth"]))?;
+                    runtime.block_on(store_args::databases(self.place.url(), ["growth"]))?;
                 let tenths = runtime.block_on(grow(&mut books, &rules, self.count));
-                runtime.block_on(place::remove([books]))?;
+                runtime.block_on(store_args::remove([books]))?;
                 tenths?
             }
         };
@@ -92,7 +92,7 @@ impl Arguments {
     }
 }
 
-/// Each tenth is measured alone.
+/// Measures each tenth separately.
 async fn grow<B: Baseline>(books: &mut B, rules: &Rules, count: u32) -> Result<Vec<Lane>, Failure> {
     open(books.books(), rules, Merchants::Uniform).await?;
     let mut driver = Driver::new(rules, BATCH, Seed::from(1));

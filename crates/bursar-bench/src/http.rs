@@ -1,26 +1,26 @@
-//! Payouts through HTTP: another process asks over 256 connections, beside the same engine asked directly.
+//! Payouts over HTTP: another process sends requests over 256 connections, compared with direct calls of the same engine.
 //!
-//! Both lanes count from the first request until every payout is final, with a channel that pays at once.
+//! Both variants are timed from the first request until every payout is final, with a channel that pays at once.
 
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bursar_connect::webhook::{Sender, Settings as SenderSettings};
-use bursar_core::effect::{Call, Effect};
+use bursar_core::flow::{self, Call, Effect};
 use bursar_core::idempotency::Key;
-use bursar_core::payin::{NewPayIn, Said};
-use bursar_core::payout::{Answer, Beneficiary, Event, NewPayout, Outcome, Remarks};
+use bursar_core::payins::{NewPayIn, ProviderStatus};
+use bursar_core::payouts::{
+    Answer, Beneficiary, ClientMetadata, Create, Event, NewPayout, Order, Outcome,
+};
 use bursar_core::registry::{Change, Registration};
-use bursar_core::request::Body;
 use bursar_core::rules::Rules;
-use bursar_engine::{Channels, SystemClock};
+use bursar_engine::{Outside, Running, SystemClock};
 use bursar_node::failure::Failure;
-use bursar_node::node::{Node, Outside, serve};
+use bursar_node::node::{Calls, Node, serve};
 use bursar_node::terminal;
-use bursar_server::{AlertLimits, Settings, Submit, WebhookSettings, key_digest};
+use bursar_server::{AlertLimits, Host, Settings, WebhookSettings, key_digest};
 use bursar_store::{Browse as _, Location};
 use clap::Args;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -29,7 +29,7 @@ use tokio::process::Command;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-/// Connections, and callers of the engine, at once.
+/// Concurrent connections, and concurrent callers of the engine.
 const CALLERS: u32 = 256;
 const MERCHANTS: u32 = 1_000;
 const KEY: &str = "bench";
@@ -44,26 +44,26 @@ pub(super) struct Figures {
 /// A channel that pays at once.
 pub(super) struct Pays;
 
-impl Channels for Pays {
-    fn run(
-        &self,
-        effect: Effect,
-        _: tokio::time::Instant,
-    ) -> Pin<Box<dyn Future<Output = Event> + Send>> {
+impl Outside for Pays {
+    fn run(&self, effect: Effect, _: tokio::time::Instant) -> Running {
         let Effect { attempt, lease_until, .. } = effect;
         let provider_reference = None;
-        Box::pin(std::future::ready(match effect.call {
-            Call::Submit { r#try, .. } => {
+        let Call::Payout(call) = &effect.call else {
+            return Box::pin(std::future::ready(effect.lost("only payouts are made here")));
+        };
+        let event = match call.order {
+            Order::Submit { r#try, .. } => {
                 Event::Submitted { attempt, r#try, outcome: Outcome::Paid { provider_reference } }
             }
-            Call::Query => {
+            Order::Query => {
                 Event::Queried { attempt, lease_until, answer: Answer::Paid { provider_reference } }
             }
-        }))
+        };
+        Box::pin(std::future::ready(flow::Outcome::Payout(event)))
     }
 }
 
-/// Nobody is told anything here.
+/// No webhook is sent here.
 pub(super) fn sender() -> Result<Arc<Sender>, Failure> {
     let sender = Sender::new(SenderSettings::default());
     Ok(Arc::new(sender.map_err(|error| Failure::new(error.to_string()))?))
@@ -77,9 +77,9 @@ pub(super) fn run(location: &Location, rules: &Rules, count: u32) -> Result<Figu
 
 async fn race(location: &Location, rules: Arc<Rules>, count: u32) -> Result<Figures, Failure> {
     let (sender, clock) = (sender()?, Arc::new(SystemClock::default()));
-    let outside = Outside { channels: Arc::new(Pays), sender: Arc::clone(&sender), keys: None };
-    let node = Node::start_with(location, Arc::clone(&rules), outside, clock).await?;
-    let submit = node.submit();
+    let calls = Calls { channels: Arc::new(Pays), sender: Arc::clone(&sender), keys: None };
+    let node = Node::start_with(location, Arc::clone(&rules), calls, clock).await?;
+    let submit = node.host();
     prepare(submit.as_ref(), count).await?;
     let own = {
         let started = Instant::now();
@@ -116,24 +116,27 @@ async fn race(location: &Location, rules: Arc<Rules>, count: u32) -> Result<Figu
     Ok(Figures { own, http })
 }
 
-/// Merchants with money enough for both lanes.
-pub(super) async fn prepare(submit: &dyn Submit, count: u32) -> Result<(), Failure> {
+/// Merchants with funds for both variants.
+pub(super) async fn prepare(submit: &dyn Host, count: u32) -> Result<(), Failure> {
     let mut asked = Vec::new();
     for number in 0..MERCHANTS.min(count) {
         let id = format!("m{number}");
         let change = Change::OpenMerchant { id: id.clone(), name: id.clone() };
-        asked.push(Body::Register(Registration { actor: "bench".to_owned(), change }));
-        asked.push(Body::TakePayIn(NewPayIn {
-            key: None,
-            actor: None,
-            merchant: id.clone(),
-            provider: "bench".to_owned(),
-            reference: id.clone(),
-            currency: "PKR".to_owned(),
-            amount: "1000000000.00".to_owned(),
-            said: Said::Completed,
-            event: id,
-        }));
+        asked.push(Registration { actor: "bench".to_owned(), change }.into());
+        asked.push(
+            NewPayIn {
+                key: None,
+                actor: None,
+                merchant: id.clone(),
+                provider: "bench".to_owned(),
+                reference: id.clone(),
+                currency: "PKR".to_owned(),
+                amount: "1000000000.00".to_owned(),
+                said: ProviderStatus::Completed,
+                event: id,
+            }
+            .into(),
+        );
     }
     for body in asked {
         answered(submit.ask(body).await)?;
@@ -155,13 +158,13 @@ pub(super) fn merchant(number: u32) -> String {
     format!("m{}", number.checked_rem(MERCHANTS).unwrap_or_default())
 }
 
-/// The numbers of one of the callers.
+/// The payout numbers of one caller.
 fn share(caller: u32, count: u32) -> impl Iterator<Item = u32> {
     let step = usize::try_from(CALLERS).unwrap_or(usize::MAX);
     (caller..count).step_by(step)
 }
 
-pub(super) async fn ask_directly(submit: &Arc<dyn Submit>, count: u32) -> Result<(), Failure> {
+pub(super) async fn ask_directly(submit: &Arc<dyn Host>, count: u32) -> Result<(), Failure> {
     let mut callers = JoinSet::new();
     for caller in 0..CALLERS {
         let submit = Arc::clone(submit);
@@ -181,10 +184,12 @@ pub(super) async fn ask_directly(submit: &Arc<dyn Submit>, count: u32) -> Result
                     amount: text("10.00"),
                     beneficiary,
                     scheduled_at: None,
-                    remarks: Remarks::default(),
+                    remarks: ClientMetadata::default(),
                 };
                 let key = Key::new(text("own"), number.to_string());
-                answered(submit.ask(Body::CreatePayout { key, payout, actor: None }).await)?;
+                answered(
+                    submit.ask(Create { key, payout, actor: None, workflow: None }.into()).await,
+                )?;
             }
             Ok::<(), Failure>(())
         });
@@ -199,7 +204,7 @@ pub(super) async fn all(mut callers: JoinSet<Result<(), Failure>>) -> Result<(),
     Ok(())
 }
 
-/// Waits until nothing is under way, and says how fast it was.
+/// Waits until nothing is in flight, and returns the rate.
 async fn finished(location: &Location, started: Instant, count: u32) -> Result<u64, Failure> {
     until_final(location).await?;
     let micros = started.elapsed().as_micros().max(1);
@@ -207,7 +212,7 @@ async fn finished(location: &Location, started: Instant, count: u32) -> Result<u
     Ok(u64::try_from(rate.unwrap_or_default()).unwrap_or(u64::MAX))
 }
 
-/// Waits until nothing is under way.
+/// Waits until nothing is in flight.
 pub(super) async fn until_final(location: &Location) -> Result<(), Failure> {
     let mut reader = location.reader().await?;
     while !reader.live().await?.is_empty() {
@@ -216,11 +221,11 @@ pub(super) async fn until_final(location: &Location) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The other process.
+/// The client process.
 struct Client(tokio::process::Child);
 
 impl Client {
-    /// Starts it; it waits for the word.
+    /// Starts the process, which waits for a start signal.
     async fn start(address: SocketAddr, count: u32) -> Result<Self, Failure> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(["bench", "http-client", "--address", &address.to_string()])
@@ -247,7 +252,7 @@ impl Client {
     }
 }
 
-/// `bench http-client`: what the other process does.
+/// `bench http-client`: the client process.
 #[derive(Debug, Args)]
 pub(crate) struct ClientArguments {
     #[arg(long)]
@@ -286,7 +291,7 @@ async fn post_all(stream: TcpStream, caller: u32, count: u32) -> Result<(), Fail
     Ok(())
 }
 
-/// One payout over a connection that stays open.
+/// Creates one payout over a kept-alive connection.
 async fn post(stream: &mut BufReader<TcpStream>, number: u32) -> Result<(), Failure> {
     let body = format!(
         r#"{{"merchant_id":"{}","beneficiary":{{"name":"A. Khan","msisdn":"923001234567"}},"amount":"10.00","currency":"PKR","channel":"wallet"}}"#,

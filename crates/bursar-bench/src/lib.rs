@@ -1,4 +1,4 @@
-//! `bursar bench`: every figure is measured beside what it is held against, in the same run.
+//! `bursar bench`: every figure is measured together with its baseline, in the same run.
 
 mod all;
 mod baseline;
@@ -10,11 +10,12 @@ mod http;
 mod ledger;
 mod measure;
 mod payouts;
-mod place;
 mod plot;
 mod process;
+mod profile;
 mod recovery;
 mod sleeping;
+mod store_args;
 mod summary;
 mod webhooks;
 
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 use bursar_node::failure::Failure;
 use clap::{Args, Subcommand};
 
-/// Measure speed, as ratios within one run
+/// Run benchmarks, as ratios to baselines in the same run
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -32,42 +33,61 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// The pure core: template runs and postings in memory, on one core
+    /// Benchmark the core: template runs and postings in memory, on one CPU core
     Core(core::Arguments),
-    /// Pay-ins through the whole turn into a durable store, beside the same rows without logic
+    /// Benchmark pay-ins from request to durable store, compared with bare row writes
     Ledger(ledger::Arguments),
-    /// Payouts from request to payment through the whole engine into a durable store, beside the same rows without logic
+    /// Benchmark payouts from request to payment through the engine, compared with bare row writes
     Payouts(payouts::Arguments),
-    /// Throughput, and how long a turn takes, by how much is decided together
+    /// Measure throughput and turn latency by batch size
     Batches(batches::Arguments),
-    /// Whether the last tenth of a million payouts goes as fast as the first
+    /// Measure whether throughput stays constant over a million payouts
     Growth(growth::Arguments),
-    /// What a payout that waits for its time takes on disk and in memory
+    /// Measure disk and memory of scheduled payouts
     Sleeping(sleeping::Arguments),
-    /// How soon a process answers after another was killed with many payouts in flight
+    /// Measure recovery time after a process was killed with many payouts in flight
     Recovery(recovery::Arguments),
-    /// From an event to the answer of whoever is told, and whether one who hangs keeps others waiting
+    /// Benchmark webhook delivery, and the effect of a hanging endpoint on others
     Webhooks(webhooks::Arguments),
-    /// All of these on one store, with one table in the end
+    /// Run all benchmarks on one store, with one table at the end
     All(all::Arguments),
-    /// What asks over HTTP, in a process of its own
+    /// The HTTP client process
     #[command(hide = true)]
     HttpClient(http::ClientArguments),
-    /// What is told, in a process of its own
+    /// The webhook receiver process
     #[command(hide = true)]
     Sink,
-    /// What is started, watched and killed
+    /// The server process that is measured and killed
     #[command(hide = true)]
     Process(process::Arguments),
 }
 
 impl Arguments {
     pub fn run(self) -> Result<(), Failure> {
+        if !self.command.is_hidden() {
+            profile::say()?;
+        }
         self.command.run()
     }
 }
 
 impl Command {
+    /// Whether a benchmark starts it and reads its output.
+    const fn is_hidden(&self) -> bool {
+        match self {
+            Self::HttpClient(_) | Self::Sink | Self::Process(_) => true,
+            Self::Core(_)
+            | Self::Ledger(_)
+            | Self::Payouts(_)
+            | Self::Batches(_)
+            | Self::Growth(_)
+            | Self::Sleeping(_)
+            | Self::Recovery(_)
+            | Self::Webhooks(_)
+            | Self::All(_) => false,
+        }
+    }
+
     fn run(self) -> Result<(), Failure> {
         match self {
             Self::Core(arguments) => arguments.run().map(drop),
@@ -86,7 +106,7 @@ impl Command {
     }
 }
 
-/// How often a second `work` can be done. It is called in slices, so that reading the clock costs nothing.
+/// Calls of `work` per second. It is called in slices, so that the cost of reading the clock is negligible.
 fn rate(
     duration: Duration,
     slice: u32,

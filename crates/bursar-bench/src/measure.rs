@@ -1,4 +1,4 @@
-//! What is measured of each variant, and how the work is cut so that all of them meet the same moods of the machine.
+//! Measurements of each variant, and slicing of the work, so that noise of the machine affects all variants equally.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use bursar_store::StoreError;
 
 use crate::baseline::Baseline;
 
-/// How much there is to do, and how much of it is decided and saved together.
+/// The amount of work, and the batch size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work {
     pub(super) count: u32,
     pub(super) batch: u32,
 }
 
-/// What one variant has done, and what it cost.
+/// The work and the cost of one variant.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     pub(super) done: u32,
@@ -39,13 +39,13 @@ impl Work {
 }
 
 impl Lane {
-    /// How much was done in a second.
+    /// Work per second.
     pub(super) fn rate(&self) -> u128 {
         let done = u128::from(self.done).saturating_mul(1_000_000_000);
         done.checked_div(self.time.as_nanos().max(1)).unwrap_or_default()
     }
 
-    /// Bytes for each; a dash where there are none to count.
+    /// Bytes per item; a dash if none are counted.
     pub(super) fn each(&self, bytes: Option<u64>) -> String {
         let done = u64::from(self.done).max(1);
         bytes
@@ -53,7 +53,7 @@ impl Lane {
             .map_or("–".to_owned(), |bytes| bytes.to_string())
     }
 
-    /// Does timed work, and counts what was written meanwhile.
+    /// Runs work, and measures its time and the bytes written.
     pub(super) async fn measure<B: Baseline, T>(
         &mut self,
         books: &mut B,
@@ -88,7 +88,7 @@ pub(super) fn failed(error: &StoreError) -> Failure {
     Failure::new(error.to_string())
 }
 
-/// Another number for each number (the finalizer of `SplitMix64`).
+/// A bijection on numbers (the finalizer of `SplitMix64`).
 pub(super) fn mix(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

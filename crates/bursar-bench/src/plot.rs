@@ -14,7 +14,7 @@ pub(super) struct Plot {
     pub(super) title: String,
     pub(super) x: &'static str,
     pub(super) y: &'static str,
-    /// Steps of the horizontal axis grow: points stand at equal distances, whatever their value.
+    /// Points are equally spaced on the horizontal axis, regardless of their value.
     pub(super) is_even: bool,
     pub(super) series: Vec<Series>,
 }
@@ -76,7 +76,7 @@ impl Plot {
         parts.join("\n")
     }
 
-    /// Where the points of a line are.
+    /// The coordinates of the points of a line.
     fn places(&self, series: &Series, last: u64, most: u64) -> Vec<(u64, u64)> {
         let steps = u64::try_from(series.points.len()).unwrap_or(1).saturating_sub(1);
         let place = |((x, y), number): (&(u64, u64), u64)| {
@@ -88,7 +88,7 @@ impl Plot {
     }
 }
 
-/// As much of a length as a part is of a whole.
+/// Scales a part of a whole to a length.
 fn scale(part: u64, whole: u64, length: u64) -> u64 {
     let scaled = u128::from(part)
         .saturating_mul(u128::from(length))

@@ -1,19 +1,17 @@
-//! A process of Bursar that a benchmark starts, watches and kills. Its channel takes everything and never answers.
+//! A Bursar process that a benchmark starts, measures and kills. Its channel accepts submissions and never answers.
 
-use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bursar_core::effect::Effect;
-use bursar_core::payout::Event;
-use bursar_core::request::Body;
+use bursar_core::flow::Effect;
+use bursar_core::payouts::Create;
 use bursar_core::rules::Rules;
-use bursar_engine::{Channels, SystemClock};
+use bursar_engine::{Outside, Running, SystemClock};
 use bursar_node::failure::Failure;
-use bursar_node::node::{Node, Outside};
+use bursar_node::node::{Calls, Node};
 use bursar_node::terminal;
-use bursar_server::Submit;
+use bursar_server::Host;
 use bursar_store::Location;
 use clap::Args;
 use jiff::SignedDuration;
@@ -25,14 +23,14 @@ use tokio::task::JoinSet;
 use super::http::{all, answered, sender};
 use super::payouts::{Merchants, Payouts, registrations_and_openings, rules};
 
-/// How long a call may take, so that what a killed process had sent is soon to be asked about.
+/// Timeout of a call; short, so that the calls of a killed process are soon queried.
 const TIMEOUT: SignedDuration = SignedDuration::from_secs(1);
-/// A lease is the time that a call may take, and this.
+/// Added to the timeout of a call for its lease.
 const LEASE: Duration = Duration::from_secs(17);
-/// Callers of the engine at once.
+/// Concurrent callers of the engine.
 const CALLERS: u32 = 256;
 
-/// How many payouts may be at the channel at once: more than are ever asked for.
+/// Concurrency of the channel: above the number of payouts.
 const IN_FLIGHT: u32 = 10_000_000;
 
 pub(super) fn silent_rules() -> Result<Rules, Failure> {
@@ -45,12 +43,8 @@ pub(super) fn silent_rules() -> Result<Rules, Failure> {
 
 pub(super) struct Silent;
 
-impl Channels for Silent {
-    fn run(
-        &self,
-        _: Effect,
-        _: tokio::time::Instant,
-    ) -> Pin<Box<dyn Future<Output = Event> + Send>> {
+impl Outside for Silent {
+    fn run(&self, _: Effect, _: tokio::time::Instant) -> Running {
         Box::pin(std::future::pending())
     }
 }
@@ -62,13 +56,13 @@ pub(crate) struct Arguments {
     data: Option<std::path::PathBuf>,
     #[arg(long)]
     database_url: Option<String>,
-    /// Open the books for merchants who have money
+    /// Create funded merchants first
     #[arg(long)]
     fresh: bool,
-    /// How many payouts are asked for before it says that it is there
+    /// Payouts to create before the process reports ready
     #[arg(long)]
     count: u32,
-    /// The first of their numbers
+    /// The number of the first payout
     #[arg(long)]
     number: u64,
 }
@@ -82,10 +76,10 @@ impl Arguments {
                 (None, Some(url)) => Location::Database(url),
                 (None, None) => return Err(Failure::new("name the books")),
             };
-            let outside = Outside { channels: Arc::new(Silent), sender: sender()?, keys: None };
+            let calls = Calls { channels: Arc::new(Silent), sender: sender()?, keys: None };
             let (rules, clock) = (Arc::new(silent_rules()?), Arc::new(SystemClock::default()));
-            let node = Node::start_with(&location, rules, outside, clock).await?;
-            let submit = node.submit();
+            let node = Node::start_with(&location, rules, calls, clock).await?;
+            let submit = node.host();
             if self.fresh {
                 for body in registrations_and_openings() {
                     answered(submit.ask(body).await)?;
@@ -98,7 +92,7 @@ impl Arguments {
     }
 }
 
-async fn ask(submit: &Arc<dyn Submit>, count: u32, number: u64) -> Result<(), Failure> {
+async fn ask(submit: &Arc<dyn Host>, count: u32, number: u64) -> Result<(), Failure> {
     let mut callers = JoinSet::new();
     for caller in 0..CALLERS.min(count) {
         let submit = Arc::clone(submit);
@@ -106,7 +100,9 @@ async fn ask(submit: &Arc<dyn Submit>, count: u32, number: u64) -> Result<(), Fa
         let number = number.saturating_add(u64::from(caller));
         callers.spawn(async move {
             for (key, payout) in Payouts::new(Merchants::Uniform, number).next(share) {
-                answered(submit.ask(Body::CreatePayout { key, payout, actor: None }).await)?;
+                answered(
+                    submit.ask(Create { key, payout, actor: None, workflow: None }.into()).await,
+                )?;
             }
             Ok::<(), Failure>(())
         });
@@ -114,7 +110,7 @@ async fn ask(submit: &Arc<dyn Submit>, count: u32, number: u64) -> Result<(), Fa
     all(callers).await
 }
 
-/// Memory that this process has, in kilobytes.
+/// Resident memory of this process, in kilobytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -122,17 +118,17 @@ fn resident() -> u64 {
     digits.parse().unwrap_or_default()
 }
 
-/// The same from outside.
+/// A started process.
 pub(super) struct Process {
     child: Child,
-    /// From its start until it has answered everything that it was asked.
+    /// From the start until every request was answered.
     pub(super) took: Duration,
-    /// Memory that it had then, in kilobytes.
+    /// Resident memory at that time, in kilobytes.
     pub(super) resident: u64,
 }
 
 impl Process {
-    /// Returns when it has answered.
+    /// Returns when the process is ready.
     pub(super) async fn start(
         location: &Location,
         is_fresh: bool,
@@ -169,7 +165,7 @@ impl Process {
     }
 }
 
-/// Until everything that a killed process had sent must be asked about.
+/// Time until every lease of a killed process has expired.
 pub(super) async fn leases_end() {
     tokio::time::sleep(LEASE).await;
 }

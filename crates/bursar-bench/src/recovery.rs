@@ -1,4 +1,4 @@
-//! Recovery: a process is killed with many payouts in flight. When does the next one answer somebody new?
+//! Recovery: a process is killed with many payouts in flight. When does the next process answer a new request?
 
 use bursar_node::failure::Failure;
 use bursar_node::terminal;
@@ -6,20 +6,20 @@ use bursar_store::Location;
 use clap::Args;
 use tokio::runtime::Builder;
 
-use super::place::{self, Directory, Kind, Place};
 use super::process::{Process, leases_end};
+use super::store_args::{self, Directory, Kind, StoreArgs};
 use super::summary::{Figure, Floor};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(super) place: Place,
-    /// How many payouts are in flight when the process is killed
+    pub(super) place: StoreArgs,
+    /// Payouts in flight when the process is killed
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(super) count: u32,
 }
 
-/// Milliseconds in which somebody must be answered.
+/// Required time to the first answer, in milliseconds.
 const LIMIT: u128 = 5_000;
 
 impl Arguments {
@@ -35,9 +35,9 @@ impl Arguments {
             }
             Kind::Postgres => runtime.block_on(async {
                 let url = self.place.url();
-                let [books] = place::databases(url, ["recovery"]).await?;
+                let [books] = store_args::databases(url, ["recovery"]).await?;
                 let figure = self.measure(&books.location(url)).await;
-                place::remove([books]).await?;
+                store_args::remove([books]).await?;
                 figure
             })?,
         };

@@ -1,4 +1,4 @@
-//! Payouts that sleep until their time: what each takes on disk, and whether memory grows with their number.
+//! Scheduled payouts: disk space for each, and whether memory grows with their number.
 
 use std::time::Duration;
 
@@ -12,37 +12,37 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::measure::{Lane, Work, failed};
 use super::payouts::{Driver, Merchants, Payouts, in_flight_max, open, rules, runtime};
-use super::place::{self, Directory, Kind, Place};
 use super::process::Process;
+use super::store_args::{self, Directory, Kind, StoreArgs};
 use super::summary::{self, Figure, Floor};
 use crate::baseline::Baseline;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(super) place: Place,
-    /// How many payouts sleep
+    pub(super) place: StoreArgs,
+    /// Number of scheduled payouts
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
     pub(super) count: u32,
 }
 
 const BATCH: u32 = 1_000;
-/// Bytes that a payout which sleeps may take beyond one that was paid.
+/// Extra bytes that a scheduled payout may take, compared with a paid one.
 const BEYOND: u64 = 1_024;
 const PURPOSES: [&str; 3] = ["paid", "tenth", "sleeping"];
 
-/// When a payout is to be paid.
+/// The scheduled time of the payouts.
 #[derive(Debug, Clone, Copy)]
 enum When {
     Now,
     InAYear,
 }
 
-/// What was measured: first with a tenth of them, then with all.
+/// Measurements with a tenth of the payouts, then with all.
 struct Measured {
-    /// Bytes of a payout that was paid, and of one that sleeps.
+    /// Bytes of a paid payout and of a scheduled one.
     each: [u64; 2],
-    /// Kilobytes of a process beside a tenth of them, and beside all.
+    /// Resident kilobytes of a process with a tenth of the payouts, and with all.
     resident: [u64; 2],
 }
 
@@ -58,19 +58,19 @@ impl Arguments {
                     let directory = Directory::new(self.place.data.as_deref());
                     let mut books = directory.books(PURPOSES)?;
                     let each = self.fill(&mut books, &rules).await?;
-                    // A data directory is for one process alone.
+                    // Only one process may open a data directory.
                     drop(books);
                     let places = ["tenth", "sleeping"].map(|purpose| directory.location(purpose));
                     Ok(Measured { each, resident: resident(&places).await? })
                 }
                 Kind::Postgres => {
                     let url = self.place.url();
-                    let mut books = place::databases(url, PURPOSES).await?;
+                    let mut books = store_args::databases(url, PURPOSES).await?;
                     let each = self.fill(&mut books, &rules).await;
                     let [_, tenth, sleeping] = &books;
                     let places = [tenth, sleeping].map(|books| books.location(url));
                     let resident = resident(&places).await;
-                    place::remove(books).await?;
+                    store_args::remove(books).await?;
                     Ok(Measured { each: each?, resident: resident? })
                 }
             }
@@ -78,7 +78,7 @@ impl Arguments {
         self.report(&measured)
     }
 
-    /// Bytes of a payout that was paid, and of one that sleeps.
+    /// Bytes of a paid payout and of a scheduled one.
     async fn fill<B: Baseline>(
         &self,
         [paid, tenth, all]: &mut [B; 3],
@@ -111,7 +111,7 @@ impl Arguments {
             value: all.into(),
             unit: "kB",
             limit: tenth.into(),
-            // Memory of a process is never the same twice.
+            // Tolerance: resident memory varies between runs.
             floor: Some(Floor::AtMost(125)),
         };
         let figures = vec![disk, memory];
@@ -120,7 +120,7 @@ impl Arguments {
     }
 }
 
-/// Makes payouts, and says how many bytes each of them takes.
+/// Creates payouts and returns the bytes that each takes.
 async fn fill<B: Baseline>(
     books: &mut B,
     rules: &Rules,
@@ -153,7 +153,7 @@ async fn fill<B: Baseline>(
     lane.each(stored).parse().map_err(|_| Failure::new("this store does not say what it takes"))
 }
 
-/// Kilobytes of a process that has answered somebody, beside each of these books.
+/// Resident kilobytes of a process that serves each of these books, after its first reply.
 async fn resident(places: &[Location; 2]) -> Result<[u64; 2], Failure> {
     let mut found = [0; 2];
     for (place, resident) in places.iter().zip(&mut found) {

@@ -1,4 +1,4 @@
-//! Figures as programs and people read them: each beside the limit that it was measured against.
+//! Figures with the limits that they are measured against, as a table and as JSON lines.
 
 use bursar_node::failure::Failure;
 use bursar_node::terminal;
@@ -11,12 +11,12 @@ pub(super) struct Figure {
     pub(super) name: String,
     pub(super) value: u128,
     pub(super) unit: &'static str,
-    /// What it is measured against.
+    /// The limit that it is measured against.
     pub(super) limit: u128,
     pub(super) floor: Option<Floor>,
 }
 
-/// What must be reached, in hundredths of the limit.
+/// The required value, in hundredths of the limit.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Floor {
     AtLeast(u128),
@@ -24,7 +24,7 @@ pub(super) enum Floor {
 }
 
 impl Figure {
-    /// The line for programs.
+    /// The machine-readable line.
     pub(super) fn line(&self) -> String {
         let Self { name, value, unit, limit, .. } = self;
         format!("name={name} value={value} unit={unit} limit={limit} ratio={}", self.ratio())
@@ -34,7 +34,7 @@ impl Figure {
         ratio(self.value, self.limit)
     }
 
-    /// What must be reached, and whether it was.
+    /// The required value, and whether it was reached.
     pub(super) fn verdict(&self) -> Option<String> {
         let value = self.value.saturating_mul(100);
         let base = |hundredths: u128| self.limit.saturating_mul(hundredths);
@@ -47,7 +47,7 @@ impl Figure {
     }
 }
 
-/// Each figure against what must be reached, and last the lines for programs.
+/// Prints each figure with its required value, then the machine-readable lines.
 pub(super) fn say_each(figures: &[Figure]) -> Result<(), Failure> {
     for figure in figures {
         let verdict = figure.verdict().unwrap_or_default();
@@ -59,7 +59,7 @@ pub(super) fn say_each(figures: &[Figure]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All figures in one table, and what was missed.
+/// Prints all figures in one table, and those that missed their required value.
 pub(super) fn say(figures: &[Figure]) -> Result<(), Failure> {
     let row = |figure: &Figure| {
         vec![

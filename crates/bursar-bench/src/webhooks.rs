@@ -1,5 +1,5 @@
-//! `bursar bench webhooks`: how many events a second are committed, sent and recorded as taken, and whether an endpoint
-//! that hangs is felt by one that does not.
+//! `bursar bench webhooks`: events per second from commit to the recorded 2xx, and whether a hanging endpoint delays a healthy
+//! one.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -10,16 +10,14 @@ use axum::Router;
 use axum::routing::post;
 use bursar_connect::webhook::{Policy, Sender, Settings, SigningSecret, Vault};
 use bursar_core::ids::{EndpointId, Seed};
-use bursar_core::payin::{NewPayIn, Said};
-use bursar_core::registry::{
-    Change, EndpointChange, PAYLOAD_VERSION, Registration, Settings as EndpointSettings,
-};
-use bursar_core::request::Body;
+use bursar_core::payins::{NewPayIn, ProviderStatus};
+use bursar_core::registry::{Change, Registration};
+use bursar_core::webhooks::{EndpointChange, PAYLOAD_VERSION, Settings as EndpointSettings};
 use bursar_engine::SystemClock;
 use bursar_node::failure::Failure;
-use bursar_node::node::{Node, Outside};
+use bursar_node::node::{Calls, Node};
 use bursar_node::{terminal, vault};
-use bursar_server::Submit;
+use bursar_server::Host;
 use bursar_store::{Browse as _, FlowFilter, Location};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
@@ -31,36 +29,36 @@ use tokio::task::JoinSet;
 
 use super::http::{all, answered};
 use super::measure::failed;
-use super::place::{self, Directory, Kind, Place};
 use super::process::Silent;
+use super::store_args::{self, Directory, Kind, StoreArgs};
 use super::summary::{self, Figure, Floor};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(super) place: Place,
-    /// How many events are told
+    pub(super) place: StoreArgs,
+    /// Number of events
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1_000..))]
     pub(super) count: u32,
 }
 
 /// Merchants with an endpoint each.
 const MERCHANTS: u32 = 64;
-/// People who record pay-ins at the same time.
+/// Concurrent callers that record pay-ins.
 const CALLERS: u32 = 1_000;
-/// What a leading server delivers on such a machine, and what we must: see docs/benchmarks.md.
+/// The rate of a leading server on such a machine, and the required rate: see docs/benchmarks.md.
 const LIMIT: u128 = 3_000;
-/// Events of the healthy endpoint, one after the other at a steady pace, with and without the one that hangs.
+/// Events of the healthy endpoint, at a steady rate, with and without the hanging endpoint.
 const PACED: u32 = 1_000;
 const PACE: Duration = Duration::from_millis(5);
-/// What waits for the endpoint that hangs.
+/// Backlog of the hanging endpoint.
 const HANGING: u32 = 2_000;
 const HANGS_FOR: Duration = Duration::from_secs(10);
 
-/// Everything that is measured, on books that were empty.
+/// All measurements, on initially empty books.
 struct Measured {
     rate: u128,
-    /// From the event to its being recorded as taken, in microseconds: alone, and beside the one that hangs.
+    /// Latency from the event to the recorded delivery, in microseconds: alone, and beside the hanging endpoint.
     p99: [u64; 2],
     p50: [u64; 2],
 }
@@ -79,14 +77,14 @@ impl Arguments {
                 }
                 Kind::Postgres => {
                     let url = self.place.url();
-                    let [books] = place::databases(url, ["webhooks"]).await?;
+                    let [books] = store_args::databases(url, ["webhooks"]).await?;
                     let measured = race(&books.location(url), self.count).await;
-                    place::remove([books]).await?;
+                    store_args::remove([books]).await?;
                     measured
                 }
             }
         })?;
-        // Whatever still hangs is not waited for.
+        // Hanging requests are not waited for.
         runtime.shutdown_background();
         self.report(&measured)
     }
@@ -95,7 +93,7 @@ impl Arguments {
         let store = self.place.store.name();
         let Measured { rate, p99: [alone, beside], p50 } = *measured;
         terminal::say(&format!(
-            "{} events, each told to one of {MERCHANTS} endpoints on {store}: {rate} a second from commit to the recorded 2xx",
+            "{} events, each delivered to one of {MERCHANTS} endpoints on {store}: {rate} a second from commit to the recorded 2xx",
             self.count
         ))?;
         terminal::say(&format!(
@@ -132,14 +130,11 @@ async fn race(location: &Location, count: u32) -> Result<Measured, Failure> {
         ..Settings::default()
     };
     let sender = Sender::new(settings).map_err(|error| Failure::new(error.to_string()))?;
-    let outside = Outside {
-        channels: Arc::new(Silent),
-        sender: Arc::new(sender),
-        keys: Some(vault::fresh()?),
-    };
+    let calls =
+        Calls { channels: Arc::new(Silent), sender: Arc::new(sender), keys: Some(vault::fresh()?) };
     let rules = Arc::new(super::process::silent_rules()?);
-    let node = Node::start_with(location, rules, outside, Arc::new(SystemClock::default())).await?;
-    let submit = node.submit();
+    let node = Node::start_with(location, rules, calls, Arc::new(SystemClock::default())).await?;
+    let submit = node.host();
     let merchants = (0..MERCHANTS).map(|number| (format!("m{number}"), "fast"));
     let others = [("healthy".to_owned(), "fast"), ("hanging".to_owned(), "slow")];
     for (merchant, path) in merchants.chain(others) {
@@ -155,7 +150,7 @@ async fn race(location: &Location, count: u32) -> Result<Measured, Failure> {
     let mut callers = JoinSet::new();
     for number in 0..HANGING {
         let submit = Arc::clone(&submit);
-        callers.spawn(async move { tell(submit.as_ref(), "hanging", number).await });
+        callers.spawn(async move { record_payin(submit.as_ref(), "hanging", number).await });
     }
     all(callers).await?;
     let beside = paced(&submit, location, 1).await?;
@@ -164,14 +159,14 @@ async fn race(location: &Location, count: u32) -> Result<Measured, Failure> {
 }
 
 async fn register(
-    submit: &dyn Submit,
+    submit: &dyn Host,
     vault: Option<&Vault>,
     merchant: &str,
     url: String,
 ) -> Result<(), Failure> {
     let ask = async |change| {
         let registration = Registration { actor: "bench".to_owned(), change };
-        answered(submit.ask(Body::Register(registration)).await)
+        answered(submit.ask(registration.into()).await)
     };
     let (name, owner) = (merchant.to_owned(), merchant.to_owned());
     ask(Change::OpenMerchant { id: merchant.to_owned(), name }).await?;
@@ -194,8 +189,8 @@ async fn register(
     Ok(())
 }
 
-/// A pay-in: one event for its merchant.
-async fn tell(submit: &dyn Submit, merchant: &str, number: u32) -> Result<(), Failure> {
+/// Records a pay-in, which emits one event for its merchant.
+async fn record_payin(submit: &dyn Host, merchant: &str, number: u32) -> Result<(), Failure> {
     let reference = format!("{merchant}-{number}");
     let payin = NewPayIn {
         key: None,
@@ -205,13 +200,13 @@ async fn tell(submit: &dyn Submit, merchant: &str, number: u32) -> Result<(), Fa
         reference: reference.clone(),
         currency: "PKR".to_owned(),
         amount: "10.00".to_owned(),
-        said: Said::Completed,
+        said: ProviderStatus::Completed,
         event: reference,
     };
-    answered(submit.ask(Body::TakePayIn(payin)).await).map(drop)
+    answered(submit.ask(payin.into()).await).map(drop)
 }
 
-async fn tell_all(submit: &Arc<dyn Submit>, count: u32) -> Result<(), Failure> {
+async fn tell_all(submit: &Arc<dyn Host>, count: u32) -> Result<(), Failure> {
     let mut callers = JoinSet::new();
     for caller in 0..CALLERS {
         let submit = Arc::clone(submit);
@@ -219,7 +214,7 @@ async fn tell_all(submit: &Arc<dyn Submit>, count: u32) -> Result<(), Failure> {
         callers.spawn(async move {
             for number in (caller..count).step_by(step) {
                 let merchant = number.checked_rem(MERCHANTS).unwrap_or_default();
-                tell(submit.as_ref(), &format!("m{merchant}"), number).await?;
+                record_payin(submit.as_ref(), &format!("m{merchant}"), number).await?;
             }
             Ok(())
         });
@@ -227,7 +222,7 @@ async fn tell_all(submit: &Arc<dyn Submit>, count: u32) -> Result<(), Failure> {
     all(callers).await
 }
 
-/// Waits until nothing is under way.
+/// Waits until nothing is in flight.
 async fn settled(location: &Location) -> Result<(), Failure> {
     let mut reader = location.reader().await?;
     while !reader.live().await?.is_empty() {
@@ -236,9 +231,9 @@ async fn settled(location: &Location) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The median and the 99th of a hundred, of how long the healthy endpoint's events took until they were recorded.
+/// The median and the 99th percentile of the healthy endpoint's delivery latency.
 async fn paced(
-    submit: &Arc<dyn Submit>,
+    submit: &Arc<dyn Host>,
     location: &Location,
     round: u32,
 ) -> Result<[u64; 2], Failure> {
@@ -248,7 +243,7 @@ async fn paced(
     for number in first..first.saturating_add(PACED) {
         ticks.tick().await;
         let submit = Arc::clone(submit);
-        callers.spawn(async move { tell(submit.as_ref(), "healthy", number).await });
+        callers.spawn(async move { record_payin(submit.as_ref(), "healthy", number).await });
     }
     all(callers).await?;
     let filter = FlowFilter {
@@ -260,8 +255,10 @@ async fn paced(
     loop {
         let (mut took, mut place) = (Vec::new(), None);
         loop {
-            let page =
-                reader.flows_back(&filter, place, 500).await.map_err(|error| failed(&error))?;
+            let page = reader
+                .list_flows_desc(&filter, place, 500)
+                .await
+                .map_err(|error| failed(&error))?;
             let taken = page.flows.iter().filter(|flow| flow.state.status() == "DELIVERED");
             took.extend(taken.map(|flow| flow.updated_at.duration_since(flow.created_at)));
             place = page.next;
@@ -274,7 +271,7 @@ async fn paced(
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         }
-        // Newest first: those of this round.
+        // Newest first: deliveries of this round.
         took.truncate(usize::try_from(PACED).unwrap_or(usize::MAX));
         took.sort_unstable();
         let at = |percent: usize| {
@@ -286,7 +283,7 @@ async fn paced(
     }
 }
 
-/// Whoever is told, in a process of its own.
+/// The receiver, in its own process.
 struct Sink {
     address: SocketAddr,
     _child: Child,
@@ -307,7 +304,7 @@ impl Sink {
     }
 }
 
-/// `bench sink`: takes everything, at once or after a long time.
+/// `bench sink`: accepts every webhook, at once or after a long time.
 pub(super) fn sink() -> Result<(), Failure> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -1,24 +1,25 @@
-//! What a provider tells us unasked: who signed it, and what it says.
+//! Callbacks of a provider: signature and content.
 //!
-//! A callback is believed only if its `X-Signature` is `sha256=` and the HMAC-SHA256 of the raw body, in hexadecimal.
+//! A callback is accepted only if its `X-Signature` is `sha256=` and the HMAC-SHA256 of the raw body, in hexadecimal.
 
-use bursar_core::attempt::{Evidence, Source, Verdict};
+use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 
-use crate::error_map::{ErrorMap, Meaning, UNMAPPED};
+use crate::error_map::{ErrorMap, Meaning};
 use crate::gsma::{self, State, Status};
 use crate::secret::Secret;
 use crate::signature;
+use bursar_core::payouts::UNMAPPED;
 
 pub const SIGNATURE_HEADER: &str = "X-Signature";
 
-/// What a callback says about a reference.
+/// The evidence of a callback about a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Callback {
     pub reference: String,
     pub evidence: Evidence,
 }
 
-/// Why a callback says nothing. Nothing was changed by it; asking the channel still works.
+/// Why a callback is no evidence. It changes nothing; the channel can still be queried.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadCallback {
     #[error(
@@ -36,7 +37,7 @@ pub fn sign(secret: &Secret, body: &[u8]) -> String {
     signature::sign(secret, body)
 }
 
-/// Whether the header was made by somebody who knows the secret, over this body.
+/// Whether the header is the signature of this body with the secret.
 pub fn verify(secret: &Secret, header: &str, body: &[u8]) -> bool {
     signature::verify(secret, header, body)
 }
@@ -72,7 +73,7 @@ pub fn parse_with(errors: &ErrorMap, body: &[u8]) -> Result<Callback, BadCallbac
     Ok(Callback { reference, evidence })
 }
 
-/// Failed is failed; only a code that says so makes another attempt worth while.
+/// A failure is final; only a code that is mapped as retryable allows another attempt.
 fn is_retryable(errors: &ErrorMap, state: &State) -> Result<bool, BadCallback> {
     let error = state.error_reference.as_ref();
     match error.and_then(|error| errors.codes.get(&error.error_code)) {

@@ -1,13 +1,11 @@
-//! The channels that are configured, by name.
+//! The configured channels, by name.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use bursar_core::effect::{Call, Effect};
 use bursar_core::money::Money;
-use bursar_core::payout::{Answer, Beneficiary, Event, Outcome};
+use bursar_core::payouts::{self, Answer, Beneficiary, Event, Order, Outcome};
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::http::HttpChannel;
@@ -33,36 +31,35 @@ impl Connections {
         self.0.get(name).map(AsRef::as_ref)
     }
 
-    /// Does what an effect says, once, and says what became of it. Not a byte is sent from `deadline` on: that is the
-    /// end of the lease on the clock that never jumps.
-    pub fn run(
+    /// Runs a call of a payout, once. Not a byte is sent from `deadline` on: that is the end of the lease on the monotonic
+    /// clock.
+    pub async fn run(
         &self,
-        effect: Effect,
+        call: payouts::Call,
+        (attempt, lease_until): (u32, Timestamp),
         deadline: Instant,
-    ) -> Pin<Box<dyn Future<Output = Event> + Send>> {
-        let connection = self.0.get(&effect.channel).cloned();
-        Box::pin(async move {
-            let Effect { channel, attempt, reference, lease_until, call, .. } = effect;
-            let missing = || format!("there is no connection to a channel named {channel:?}");
-            match (call, connection) {
-                (Call::Submit { r#try, amount, beneficiary }, Some(connection)) => {
-                    let sent = connection.submit(&reference, amount, &beneficiary, deadline);
-                    Event::Submitted { attempt, r#try, outcome: sent.await }
-                }
-                (Call::Submit { r#try, .. }, None) => {
-                    let outcome = Outcome::NotSent { detail: missing() };
-                    Event::Submitted { attempt, r#try, outcome }
-                }
-                (Call::Query, Some(connection)) => {
-                    let answer = connection.query(&reference, deadline).await;
-                    Event::Queried { attempt, lease_until, answer }
-                }
-                (Call::Query, None) => {
-                    let answer = Answer::Failed { detail: missing() };
-                    Event::Queried { attempt, lease_until, answer }
-                }
+    ) -> Event {
+        let payouts::Call { channel, reference, order } = call;
+        let connection = self.0.get(&channel);
+        let missing = || format!("there is no connection to a channel named {channel:?}");
+        match (order, connection) {
+            (Order::Submit { r#try, amount, beneficiary }, Some(connection)) => {
+                let sent = connection.submit(&reference, amount, &beneficiary, deadline);
+                Event::Submitted { attempt, r#try, outcome: sent.await }
             }
-        })
+            (Order::Submit { r#try, .. }, None) => {
+                let outcome = Outcome::NotSent { detail: missing() };
+                Event::Submitted { attempt, r#try, outcome }
+            }
+            (Order::Query, Some(connection)) => {
+                let answer = connection.query(&reference, deadline).await;
+                Event::Queried { attempt, lease_until, answer }
+            }
+            (Order::Query, None) => {
+                let answer = Answer::Failed { detail: missing() };
+                Event::Queried { attempt, lease_until, answer }
+            }
+        }
     }
 }
 

@@ -1,27 +1,24 @@
-//! What a provider's errors mean, as data. What is not in the map means nothing, and says so.
+//! The meanings of a provider's errors, as data. An error that is not in the map is reported as unmapped.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::gsma::excerpt;
 
-/// A detail that begins with this is about something the map does not have: somebody should look, and extend the map.
-pub const UNMAPPED: &str = "unmapped ";
-
-/// What a provider's error code proves.
+/// The meaning of a provider's error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// It was refused and will not be paid. Another attempt may do better, or not.
+    /// It was refused and will not be paid. Another attempt may succeed if it is retryable.
     Rejected { is_retryable: bool },
     /// The provider already has this reference.
     Duplicate,
     /// The provider does not know this reference.
     NotFound,
-    /// It proves nothing, and that is known.
+    /// Mapped as proof of nothing.
     Unknown,
 }
 
-/// A word that says nothing.
+/// A word of the configuration that is no meaning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{word:?} is not what an error can mean. Nothing will be sent; choose one of {known}")]
 pub struct UnknownMeaning {
@@ -48,8 +45,8 @@ impl FromStr for Meaning {
     }
 }
 
-/// What an HTTP status proves by itself. Never a refusal: whatever stands between us and the provider makes statuses, but
-/// not the provider's error codes.
+/// The meaning of an HTTP status alone. Never a refusal: a proxy on the way can make a status, but not one of the
+/// provider's error codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusMeaning {
     Duplicate,

@@ -1,7 +1,7 @@
 //! The shapes on the wire, after the GSMA Mobile Money API: transactions, their states, and errors.
 
 use bursar_core::money::Money;
-use bursar_core::payout::Beneficiary;
+use bursar_core::payouts::Beneficiary;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub(crate) struct Transaction {
     pub(crate) amount: String,
     pub(crate) currency: String,
     pub(crate) r#type: String,
-    /// What we know it by; the same as the correlation id.
+    /// Our reference; the same as the correlation id.
     pub(crate) requesting_organisation_transaction_reference: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) debit_party: Vec<Party>,
@@ -80,7 +80,7 @@ impl Party {
     }
 }
 
-/// What became of a transaction: the answer to a submission or a query, and the body of a callback.
+/// The state of a transaction: the answer to a submission or a query, and the body of a callback.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct State {
@@ -109,7 +109,7 @@ pub(crate) struct ErrorBody {
     pub(crate) error_description: Option<String>,
 }
 
-/// Reads a body that is an object. A list of the right values would do for the library, but it is not an answer.
+/// Reads a body that is an object. The library would also take a list of the right values, but that is not an answer.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err("it is not an object".to_owned());
@@ -117,7 +117,7 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
     serde_json::from_slice(body).map_err(|error| excerpt(&error.to_string()))
 }
 
-/// The same for an object within another.
+/// Reads an object within another, in the same way.
 fn object_or_nothing<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<ErrorBody>, D::Error> {
@@ -126,7 +126,7 @@ fn object_or_nothing<'de, D: Deserializer<'de>>(
     error.map_err(D::Error::custom)
 }
 
-/// A state in one of the words that we know.
+/// The known words for a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
     Pending,
@@ -158,14 +158,14 @@ impl Status {
 }
 
 impl State {
-    /// The channel's own name for it, if it is one that can be kept.
+    /// The channel's own name for it, if it is short and printable.
     pub(crate) fn provider_reference(&self) -> Option<String> {
         self.transaction_reference.clone().filter(|name| is_name(name))
     }
 }
 
 impl ErrorBody {
-    /// What the channel said, short enough to be kept and without anything that steers a terminal.
+    /// The error as text that can be stored: short, and without control characters.
     pub(crate) fn text(&self) -> String {
         match &self.error_description {
             Some(description) => excerpt(&format!("{}: {description}", self.error_code)),
@@ -174,15 +174,15 @@ impl ErrorBody {
     }
 }
 
-/// Names are short and printable; whatever else comes under that title is not kept.
+/// Names are short and printable; other texts are not stored as names.
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 const EXCERPT_MAX: usize = 200;
 
-/// The beginning of what a provider says, fit to be kept: providers repeat numbers of accounts in what they say, and
-/// nobody who reads reasons needs them.
+/// The beginning of a provider's text, fit to be stored: account numbers are masked, because providers repeat them in
+/// their messages.
 pub(crate) fn excerpt(text: &str) -> String {
     let text = text.chars().filter(|character| !character.is_control()).take(EXCERPT_MAX);
     let (mut kept, mut number) = (String::new(), String::new());
@@ -201,7 +201,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     kept
 }
 
-/// Digits, perhaps in groups: few of them are kept, many may be the number of an account.
+/// Digits, perhaps in groups: many of them may be an account number, and are masked.
 fn keep_number(kept: &mut String, number: &str) {
     let digits = number.bytes().filter(u8::is_ascii_digit).count();
     let longest = number.split([' ', '-']).map(str::len).max().unwrap_or_default();
@@ -212,7 +212,7 @@ fn keep_number(kept: &mut String, number: &str) {
     kept.extend(number.chars().next_back().filter(|last| !last.is_ascii_digit()));
 }
 
-/// Digits in a row, or in groups, that may be the number of an account.
+/// How many digits, in a row or in groups, may be an account number.
 const NUMBER_MIN: usize = 6;
 const GROUPS_MIN: usize = 9;
 
@@ -221,7 +221,7 @@ mod tests {
     use super::excerpt;
 
     #[test]
-    fn what_may_be_the_number_of_an_account_is_not_kept() {
+    fn possible_account_numbers_are_masked() {
         assert_eq!(
             excerpt("AccountClosed: 923001234567 is closed"),
             "AccountClosed: ****** is closed"

@@ -1,7 +1,7 @@
-//! The outside world: channels by name, what they answer, what they tell unasked, and an adversarial provider to hold
-//! them against.
+//! Connectors: channels by name, the classification of their answers, their callbacks, webhook calls, and an adversarial
+//! provider to test them with.
 //!
-//! A channel classifies. Whatever it cannot prove is `Unknown`: money is never moved on a guess.
+//! A channel classifies answers. An outcome that an answer does not prove is `Unknown`: money never moves on a guess.
 
 pub mod callback;
 mod connections;
@@ -14,7 +14,7 @@ pub mod simulator;
 pub mod webhook;
 
 pub use connections::{Connection, Connections};
-pub use error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED, UnknownMeaning};
+pub use error_map::{ErrorMap, Meaning, StatusMeaning, UnknownMeaning};
 pub use http::{Auth, BadSettings, HttpChannel, HttpSettings, Roots, Target, Tls, escape};
 pub use secret::Secret;
 pub use simulator::{SimChannel, SimSettings};

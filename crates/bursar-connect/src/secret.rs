@@ -1,8 +1,8 @@
-//! Words that must not be printed.
+//! Texts that must not be printed.
 
 use std::fmt;
 
-/// Something that only its owner and the channel may know. It shows itself to nobody by accident.
+/// A secret that only its owner and the channel may know. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -11,7 +11,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// Only for whoever signs, verifies or sends it.
+    /// Only for code that signs, verifies or sends it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

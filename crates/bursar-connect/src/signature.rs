@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::secret::Secret;
 
-/// What a signature begins with: how it was made.
+/// The scheme that a signature begins with.
 const SCHEME: &str = "sha256=";
 
 /// `sha256=` and the HMAC-SHA256 of the message in hexadecimal.
@@ -14,7 +14,7 @@ pub(crate) fn sign(secret: &Secret, message: &[u8]) -> String {
     format!("{SCHEME}{}", digest.map_or(String::new(), |digest| hex(&digest)))
 }
 
-/// Whether whoever signed the message knew the secret. The comparison takes the same time wherever they differ.
+/// Whether the signature is that of the message with the secret. Compares in constant time.
 pub(crate) fn verify(secret: &Secret, signature: &str, message: &[u8]) -> bool {
     let claimed = signature.trim().strip_prefix(SCHEME).and_then(from_hex);
     match (claimed, mac(secret, message)) {
@@ -28,7 +28,7 @@ pub(crate) fn digest(message: &[u8]) -> String {
     hex(&Sha256::digest(message))
 }
 
-/// Nothing if there is no secret: nothing is signed with the empty word, and nothing signed with it is believed.
+/// None for an empty secret: it neither signs nor verifies.
 fn mac(secret: &Secret, message: &[u8]) -> Option<Hmac<Sha256>> {
     let key = secret.reveal().as_bytes();
     let mut mac = Hmac::<Sha256>::new_from_slice(key).ok().filter(|_| !key.is_empty())?;
@@ -53,7 +53,7 @@ mod tests {
     use super::{Secret, digest, sign, verify};
 
     #[test]
-    fn a_signature_is_the_one_that_others_make() {
+    fn a_signature_equals_the_published_vector() {
         // RFC 4231, test case 2.
         let signature = sign(&Secret::new("Jefe"), b"what do ya want for nothing?");
         assert_eq!(
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_right_secret_and_message_are_believed() {
+    fn only_the_right_secret_and_message_verify() {
         let secret = Secret::new("a");
         let signature = sign(&secret, b"body");
         assert!(verify(&secret, &signature, b"body"));

@@ -1,4 +1,4 @@
-//! What is told to the outside, in the order of commits, and what people did, for the record.
+//! The event feed in commit order, and the audit log.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -6,20 +6,20 @@ use serde::Serialize;
 use crate::flow::to_json;
 use crate::ids::EventId;
 
-/// What the resources of alerts begin with.
+/// Prefix of the resources of alerts.
 pub const ALERT: &str = "alert:";
 
-/// Something that happened to a resource. Its numbers count from 1 for each resource, without gaps.
+/// An event about a resource. Its sequence numbers count from 1 for each resource, without gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedEvent {
     pub id: EventId,
-    /// Such as `reservation.settled`.
+    /// For example `payout.success`.
     pub kind: String,
     pub resource: String,
     pub merchant: String,
     pub sequence: u64,
     pub time: Timestamp,
-    /// The resource as it was then, as JSON.
+    /// The view of the resource at that time, as JSON.
     pub data: String,
 }
 
@@ -40,7 +40,7 @@ struct Envelope<'e> {
 }
 
 impl FeedEvent {
-    /// What is sent about it, in this version of its form.
+    /// The webhook payload in this version of its schema.
     pub(crate) fn payload(&self, version: &str) -> String {
         let mut text = to_json(&Envelope {
             specversion: "1.0",
@@ -54,7 +54,7 @@ impl FeedEvent {
             sequence: self.sequence,
             version,
         });
-        // The data is JSON already, and stays as it was told.
+        // The data is already JSON and must stay byte for byte as emitted.
         text.pop();
         text.push_str(",\"data\":");
         text.push_str(&self.data);
@@ -63,21 +63,21 @@ impl FeedEvent {
     }
 }
 
-/// Somebody decided something by hand.
+/// An action of an actor, in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     pub actor: String,
-    /// Such as `reservation.release`.
+    /// For example `payout.cancel`.
     pub action: String,
     pub resource: String,
     pub note: String,
     pub time: Timestamp,
 }
 
-/// A place in what was appended: behind this row of this commit. The default is the beginning.
+/// A position in the appended rows: behind this row of this commit. The default is the beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     pub commit: u64,
-    /// How many rows of that commit were read.
+    /// Number of rows of that commit that were read.
     pub rows: u64,
 }

@@ -1,10 +1,8 @@
 //! Why a request was refused. A rejection is an answer: nothing was changed, and the message says what to do next.
 
-use jiff::Timestamp;
-
-use crate::chart::GlCode;
 use crate::ids::TransactionId;
-use crate::journal::JournalError;
+use crate::ledger::chart::GlCode;
+use crate::ledger::journal::JournalError;
 use crate::money::{Currency, CurrencyError, Money, MoneyError};
 use crate::numscript::Name;
 use crate::registry::Kind;
@@ -91,18 +89,16 @@ pub enum Rejection {
         "{id} is kept in a form that this version cannot read: nothing was changed, and its money stays where it is. Run the version that wrote it, or look at its row"
     )]
     Unreadable { id: String },
+    #[error(
+        "the reply to the first request under the key `{key}` is kept in a form that this version cannot read: that request was carried out, and nothing was done again. Do not repeat it under another key; read {id} to see what came of it, or repeat the request on the version that stored the reply"
+    )]
+    UnreadableReply { key: String, id: String },
     #[error("there is no `{id}`: nothing was changed. Check the id")]
     UnknownFlow { id: String },
-    #[error("`{id}` is {status}: nothing was changed. Its money has moved and does not move again")]
-    FlowEnded { id: String, status: &'static str },
     #[error(
         "`{id}` is at version {found}, you decided on version {expected}: nothing was changed. Look at it again, then decide"
     )]
     StaleVersion { id: String, expected: u64, found: u64 },
-    #[error(
-        "it would expire at {expires_at}, which has passed: nothing was reserved. Give a time that is still to come"
-    )]
-    ExpiresInThePast { expires_at: Timestamp },
     #[error(
         "scope and idempotency key have 1 to 255 visible ASCII characters: nothing was done. Send such a key"
     )]
@@ -111,7 +107,7 @@ pub enum Rejection {
         "the idempotency key `{key}` was used for another request: nothing was done. Use a new key for a new request"
     )]
     KeyReused { key: String },
-    #[error("whoever decides must be named in 1 to 64 characters: nothing was changed. Name them")]
+    #[error("the actor must be named in 1 to 64 characters: nothing was changed. Name the actor")]
     BadActor,
     #[error("a note has at most {most} characters: nothing was changed. Shorten it")]
     BadNote { most: usize },
@@ -148,7 +144,7 @@ pub enum Rejection {
     )]
     BadScope,
     #[error(
-        "{actor} and whoever decided before may not approve: nothing was changed. One of the two must be an approver"
+        "{actor} and the person who decided before may not approve: nothing was changed. One of the two must be an approver"
     )]
     ApproverNeeded { actor: String },
     #[error(
@@ -186,12 +182,12 @@ pub enum Rejection {
     #[error(
         "the endpoint `{id}` is {status}: nothing is sent to it. Enable it first, or choose another"
     )]
-    CalledOff { id: String, status: &'static str },
+    EndpointDisabled { id: String, status: &'static str },
     #[error("the template of {event} failed: {reason}. Nothing was posted; run `bursar check`")]
     TemplateFailed { event: Name, reason: String },
 }
 
-/// What there is to choose from.
+/// The channels that the caller can choose.
 fn channels(known: &[String]) -> String {
     if known.is_empty() {
         return "No channel is configured: add [channels.NAME] to the configuration".to_owned();
@@ -199,65 +195,88 @@ fn channels(known: &[String]) -> String {
     format!("The channels are {}", known.join(", "))
 }
 
+/// What a rejection means to a caller. An API derives its status from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// The request cannot be read.
+    Malformed,
+    /// The request is understood and cannot be accepted.
+    Invalid,
+    /// The role of the actor does not suffice.
+    Forbidden,
+    NotFound,
+    /// The request contradicts the current state.
+    Conflict,
+    /// A fault on this side.
+    Internal,
+}
+
 impl Rejection {
     /// The stable name, for programs.
     pub const fn code(&self) -> &'static str {
+        self.code_and_class().0
+    }
+
+    pub const fn class(&self) -> Class {
+        self.code_and_class().1
+    }
+
+    const fn code_and_class(&self) -> (&'static str, Class) {
         match self {
-            Self::UnknownEvent { .. } => "unknown_event",
-            Self::MissingVariables { .. } => "missing_variables",
-            Self::UnknownVariable { .. } => "unknown_variable",
-            Self::BadIdentifier { .. } => "bad_identifier",
-            Self::BadReference => "bad_reference",
-            Self::BadCurrency { .. } => "bad_currency",
-            Self::BadAmount { .. } => "bad_amount",
-            Self::NegativeAmount { .. } => "negative_amount",
-            Self::PartsExceedWhole { .. } => "parts_exceed_whole",
-            Self::MissingFunds { .. } => "missing_funds",
-            Self::ReferenceReused { .. } => "reference_reused",
-            Self::TakenBack { .. } => "taken_back",
-            Self::EpochInReference { .. } => "epoch_in_reference",
-            Self::SameCurrency { .. } => "same_currency",
-            Self::HoldNotFound { .. } => "hold_not_found",
-            Self::HoldEnded { .. } => "hold_ended",
-            Self::HoldMismatch { .. } => "hold_mismatch",
-            Self::HoldOfAnother { .. } => "hold_of_another",
-            Self::UnknownTransaction { .. } => "unknown_transaction",
-            Self::RevertOfRevert { .. } => "revert_of_revert",
-            Self::BalanceTooLarge { .. } => "balance_too_large",
-            Self::NotDoubleEntry { .. } => "not_double_entry",
-            Self::NothingMoves { .. } => "nothing_moves",
-            Self::BelongsToFlow { .. } => "belongs_to_flow",
-            Self::Unreadable { .. } => "unreadable",
-            Self::UnknownFlow { .. } => "unknown_flow",
-            Self::FlowEnded { .. } => "flow_ended",
-            Self::StaleVersion { .. } => "stale_version",
-            Self::ExpiresInThePast { .. } => "expires_in_the_past",
-            Self::BadKey => "bad_key",
-            Self::KeyReused { .. } => "idempotency_mismatch",
-            Self::BadActor => "bad_actor",
-            Self::BadNote { .. } => "bad_note",
-            Self::UnknownChannel { .. } => "unknown_channel",
-            Self::CurrencyOfChannel { .. } => "currency_of_channel",
-            Self::NothingToPay { .. } => "nothing_to_pay",
-            Self::BadBeneficiary => "bad_beneficiary",
-            Self::UnknownMerchant { .. } => "unknown_merchant",
-            Self::MerchantClosed { .. } => "merchant_closed",
-            Self::UnknownRecord { .. } => "not_found",
-            Self::RecordExists { .. } => "already_exists",
-            Self::BadName => "bad_name",
-            Self::BadRemarks => "bad_remarks",
-            Self::UnknownMarket { .. } => "unknown_market",
-            Self::BadScope => "bad_scope",
-            Self::ApproverNeeded { .. } => "approver_needed",
-            Self::UnknownReference { .. } => "unknown_reference",
-            Self::NotCancellable { .. } => "not_cancellable",
-            Self::NotStuck { .. } => "not_stuck",
-            Self::SecondPersonNeeded { .. } => "second_person_needed",
-            Self::NoNewAttempt { .. } => "no_new_attempt",
-            Self::BadEndpoint { .. } => "bad_endpoint",
-            Self::TooManyEndpoints { .. } => "too_many_endpoints",
-            Self::CalledOff { .. } => "endpoint_off",
-            Self::TemplateFailed { .. } => "template_failed",
+            Self::UnknownEvent { .. } => ("unknown_event", Class::Invalid),
+            Self::MissingVariables { .. } => ("missing_variables", Class::Invalid),
+            Self::UnknownVariable { .. } => ("unknown_variable", Class::Invalid),
+            Self::BadIdentifier { .. } => ("bad_identifier", Class::Invalid),
+            Self::BadReference => ("bad_reference", Class::Invalid),
+            Self::BadCurrency { .. } => ("bad_currency", Class::Invalid),
+            Self::BadAmount { .. } => ("bad_amount", Class::Invalid),
+            Self::NegativeAmount { .. } => ("negative_amount", Class::Invalid),
+            Self::PartsExceedWhole { .. } => ("parts_exceed_whole", Class::Invalid),
+            Self::MissingFunds { .. } => ("missing_funds", Class::Invalid),
+            Self::ReferenceReused { .. } => ("reference_reused", Class::Conflict),
+            Self::TakenBack { .. } => ("taken_back", Class::Conflict),
+            Self::EpochInReference { .. } => ("epoch_in_reference", Class::Invalid),
+            Self::SameCurrency { .. } => ("same_currency", Class::Invalid),
+            Self::HoldNotFound { .. } => ("hold_not_found", Class::Invalid),
+            Self::HoldEnded { .. } => ("hold_ended", Class::Conflict),
+            Self::HoldMismatch { .. } => ("hold_mismatch", Class::Invalid),
+            Self::HoldOfAnother { .. } => ("hold_of_another", Class::Invalid),
+            Self::UnknownTransaction { .. } => ("unknown_transaction", Class::NotFound),
+            Self::RevertOfRevert { .. } => ("revert_of_revert", Class::Conflict),
+            Self::BalanceTooLarge { .. } => ("balance_too_large", Class::Invalid),
+            Self::NotDoubleEntry { .. } => ("not_double_entry", Class::Internal),
+            Self::NothingMoves { .. } => ("nothing_moves", Class::Invalid),
+            Self::BelongsToFlow { .. } => ("belongs_to_flow", Class::Conflict),
+            Self::Unreadable { .. } => ("unreadable", Class::Internal),
+            Self::UnreadableReply { .. } => ("unreadable_reply", Class::Internal),
+            Self::UnknownFlow { .. } => ("unknown_flow", Class::NotFound),
+            Self::StaleVersion { .. } => ("stale_version", Class::Conflict),
+            Self::BadKey => ("bad_key", Class::Malformed),
+            Self::KeyReused { .. } => ("idempotency_mismatch", Class::Conflict),
+            Self::BadActor => ("bad_actor", Class::Invalid),
+            Self::BadNote { .. } => ("bad_note", Class::Invalid),
+            Self::UnknownChannel { .. } => ("unknown_channel", Class::Invalid),
+            Self::CurrencyOfChannel { .. } => ("currency_of_channel", Class::Invalid),
+            Self::NothingToPay { .. } => ("nothing_to_pay", Class::Invalid),
+            Self::BadBeneficiary => ("bad_beneficiary", Class::Invalid),
+            Self::UnknownMerchant { .. } => ("unknown_merchant", Class::Invalid),
+            Self::MerchantClosed { .. } => ("merchant_closed", Class::Invalid),
+            Self::UnknownRecord { .. } => ("not_found", Class::NotFound),
+            Self::RecordExists { .. } => ("already_exists", Class::Conflict),
+            Self::BadName => ("bad_name", Class::Invalid),
+            Self::BadRemarks => ("bad_remarks", Class::Invalid),
+            Self::UnknownMarket { .. } => ("unknown_market", Class::Invalid),
+            Self::BadScope => ("bad_scope", Class::Invalid),
+            Self::ApproverNeeded { .. } => ("approver_needed", Class::Forbidden),
+            Self::UnknownReference { .. } => ("unknown_reference", Class::NotFound),
+            Self::NotCancellable { .. } => ("not_cancellable", Class::Conflict),
+            Self::NotStuck { .. } => ("not_stuck", Class::Conflict),
+            Self::SecondPersonNeeded { .. } => ("second_person_needed", Class::Conflict),
+            Self::NoNewAttempt { .. } => ("no_new_attempt", Class::Conflict),
+            Self::BadEndpoint { .. } => ("bad_endpoint", Class::Invalid),
+            Self::TooManyEndpoints { .. } => ("too_many_endpoints", Class::Conflict),
+            Self::EndpointDisabled { .. } => ("endpoint_off", Class::Conflict),
+            Self::TemplateFailed { .. } => ("template_failed", Class::Internal),
         }
     }
 }

@@ -1,34 +1,34 @@
-//! What decides besides the records: the rulebook of the ledger, the channels, the prices.
+//! Configuration that decisions depend on: the rulebook of the ledger, channels, tariffs, retry policy, host.
 
 use std::collections::BTreeMap;
 
-use crate::channel::Channel;
-use crate::delivery::Schedule;
-use crate::host::Hosting;
+use crate::flow::host::Hosting;
+use crate::ledger::pricing::Tariff;
+use crate::ledger::rulebook::Rulebook;
 use crate::money::{Currency, Money};
-use crate::pricing::Tariff;
-use crate::rulebook::Rulebook;
+use crate::payouts::channel::Channel;
+use crate::webhooks::delivery::RetryPolicy;
 
 #[derive(Debug, Clone)]
 pub struct Rules {
     pub rulebook: Rulebook,
     pub channels: BTreeMap<String, Channel>,
-    /// What a payout costs its merchant.
+    /// The fee of a payout for its merchant.
     pub payout_tariffs: BTreeMap<Currency, Tariff>,
-    /// What a pay-in costs its merchant.
+    /// The fee of a pay-in for its merchant.
     pub payin_tariffs: BTreeMap<Currency, Tariff>,
-    /// Where the money of a provider arrives, if not at the default bank.
+    /// The bank that receives a provider's money, if it is not the default bank.
     pub provider_banks: BTreeMap<String, String>,
     pub default_bank: String,
-    /// Above this many units of a currency, two people decide about a payout that is stuck.
+    /// Above this many units of a currency, two operators must decide about a stuck payout.
     pub four_eyes_above: i64,
-    /// How merchants are told.
-    pub deliveries: Schedule,
-    /// Who drives the payouts and deliveries that are made here.
+    /// The retry policy of webhook deliveries.
+    pub deliveries: RetryPolicy,
+    /// The host of new payouts and deliveries.
     pub hosting: Hosting,
 }
 
-/// A ledger without channels: nothing can be paid out.
+/// A ledger without channels: no payout is possible.
 impl From<Rulebook> for Rules {
     fn from(rulebook: Rulebook) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl From<Rulebook> for Rules {
             provider_banks: BTreeMap::new(),
             default_bank: "main".to_owned(),
             four_eyes_above: 1_000_000,
-            deliveries: Schedule::default(),
+            deliveries: RetryPolicy::default(),
             hosting: Hosting::default(),
         }
     }

@@ -1,22 +1,21 @@
-//! An independent look: what was asked for, what the providers' own books say, what merchants were told, and the ledger,
-//! each held against the others.
+//! Independent audit: compares the requests, the providers' books, the event feed and the ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_connect::escape;
 use bursar_core::money::{Currency, Money, decimal};
-use bursar_node::client::{Ask, Client};
+use bursar_node::client::{ApiRequest, Client};
 use bursar_node::failure::Failure;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::Value;
 
-use super::crowd::{Collected, Crowd, Made, Repeated, tell};
-use super::feed::{Feed, Story};
-use super::people::{Books, Rulings};
-use super::stage::FOUR_EYES_ABOVE;
-use super::word;
+use super::api_clients::{ApiClients, CreatedPayout, RecordedPayIn, Repeated, send};
+use super::feed::{Feed, PayoutHistory};
+use super::operators::{Books, Decisions};
+use super::setup::FOUR_EYES_ABOVE;
+use super::text_field;
 
-/// A promise, how often it was looked at, and how it was broken if it was.
+/// A promise, the number of checks, and the failures.
 #[derive(Debug)]
 pub(super) struct Finding {
     pub(super) promise: &'static str,
@@ -24,101 +23,114 @@ pub(super) struct Finding {
     pub(super) failures: Vec<String>,
 }
 
-/// Everything that is known from outside.
+/// All records outside the ledger.
 pub(super) struct Evidence<'e> {
-    pub(super) collected: &'e [Collected],
-    pub(super) made: &'e [Made],
+    pub(super) payins: &'e [RecordedPayIn],
+    pub(super) created: &'e [CreatedPayout],
     pub(super) overdrawn: &'e [String],
     pub(super) merchants: usize,
     pub(super) feed: &'e Feed<'e>,
     pub(super) books: &'e Books,
-    pub(super) rulings: &'e Rulings,
+    pub(super) decisions: &'e Decisions,
 }
 
-/// One currency, by three who do not ask each other.
+/// The money of one currency according to three independent records.
 #[derive(Debug)]
 pub(super) struct Cash {
     pub(super) currency: Currency,
-    /// What customers paid, as the API confirmed it.
-    pub(super) collected: i128,
-    /// What the providers' books say was paid.
+    /// Pay-ins according to the responses of the API.
+    pub(super) payins: i128,
+    /// Payouts according to the providers' books.
     pub(super) paid: i128,
-    /// What the ledger has at the bank.
+    /// The bank balance according to the ledger.
     pub(super) bank: i128,
 }
 
-/// The GL code of money at our banks.
+/// The GL code of bank accounts.
 const BANK: &str = "1000";
-const HANDS: usize = 16;
+const CONCURRENCY: usize = 16;
 
 impl Evidence<'_> {
-    pub(super) async fn check(&self, crowd: &Crowd) -> Result<(Vec<Finding>, Vec<Cash>), Failure> {
-        let house = &crowd.house;
-        let cash = self.cash(house).await?;
+    pub(super) async fn check(
+        &self,
+        clients: &ApiClients,
+    ) -> Result<(Vec<Finding>, Vec<Cash>), Failure> {
+        let admin = &clients.admin;
+        let cash = self.cash(admin).await?;
         let findings = vec![
             self.ended(),
             self.paid_once(),
             self.same_key(),
             Finding {
-                promise: "nobody pays out more than they have",
+                promise: "no merchant pays out more than its balance",
                 checked: self.merchants,
                 failures: self.overdrawn.to_vec(),
             },
-            balanced(house).await?,
+            balanced(admin).await?,
             conserved(&cash),
-            self.merchants_have(house).await?,
-            self.told(house).await?,
-            self.two_people(house).await?,
-            verified(house).await?,
+            self.merchants_have(admin).await?,
+            self.events_match(admin).await?,
+            self.two_people(admin).await?,
+            verified(admin).await?,
         ];
         Ok((findings, cash))
     }
 
-    fn story(&self, made: &Made) -> Option<&Story> {
-        self.feed.stories.get(&made.id)
+    fn history(&self, created: &CreatedPayout) -> Option<&PayoutHistory> {
+        self.feed.histories.get(&created.id)
     }
 
-    /// By what merchants were told.
-    fn is_settled(&self, made: &Made) -> bool {
-        let status = self.story(made).map(|story| story.status.as_str());
+    /// According to the event feed.
+    fn is_settled(&self, created: &CreatedPayout) -> bool {
+        let status = self.history(created).map(|history| history.status.as_str());
         matches!(status, Some("SUCCESS" | "LATE_SUCCESS"))
     }
 
     fn ended(&self) -> Finding {
-        let open =
-            self.made.iter().filter(|made| !self.story(made).is_some_and(|story| story.is_final));
-        let failures = open.map(|made| format!("{} has not ended", made.id)).collect();
-        Finding { promise: "every payout came to its end", checked: self.made.len(), failures }
+        let open = self
+            .created
+            .iter()
+            .filter(|created| !self.history(created).is_some_and(|history| history.is_final));
+        let failures = open.map(|created| format!("{} has not ended", created.id)).collect();
+        Finding {
+            promise: "every payout reached a final status",
+            checked: self.created.len(),
+            failures,
+        }
     }
 
-    /// The providers' books against ours, by reference, both ways.
+    /// Compares the providers' books with the payouts by reference, in both directions.
     fn paid_once(&self) -> Finding {
         let mut failures = Vec::new();
         let mut known = BTreeSet::new();
-        for made in self.made {
-            let references = self.story(made).map(|story| &story.references);
+        for created in self.created {
+            let references = self.history(created).map(|history| &history.references);
             let mut times_paid: u64 = 0;
             for reference in references.into_iter().flatten() {
-                let name = (made.channel.to_owned(), reference.clone());
+                let name = (created.channel.to_owned(), reference.clone());
                 let Some(entry) = self.books.get(&name) else { continue };
                 known.insert(name);
                 times_paid = times_paid.saturating_add(entry.times_paid);
-                let is_same = entry.amount == made.amount.to_string()
-                    && entry.currency == made.amount.currency().to_string();
+                let is_same = entry.amount == created.amount.to_string()
+                    && entry.currency == created.amount.currency().to_string();
                 if !is_same {
                     failures
-                        .push(format!("{}: another amount was paid, {}", made.id, entry.amount));
+                        .push(format!("{}: another amount was paid, {}", created.id, entry.amount));
                 }
             }
-            if times_paid != u64::from(self.is_settled(made)) {
-                let status = self.story(made).map_or("not told", |story| &story.status);
-                failures.push(format!("{} is {status}, and was paid {times_paid} times", made.id));
+            if times_paid != u64::from(self.is_settled(created)) {
+                let status =
+                    self.history(created).map_or("without events", |history| &history.status);
+                failures
+                    .push(format!("{} is {status}, and was paid {times_paid} times", created.id));
             }
         }
         let unknown = self.books.keys().filter(|name| !known.contains(*name));
-        failures.extend(unknown.map(|(_, reference)| format!("nobody asked for {reference}")));
+        failures.extend(
+            unknown.map(|(_, reference)| format!("no payout has the reference {reference}")),
+        );
         let promise = "what the providers paid is what was settled, each reference once";
-        Finding { promise, checked: self.made.len(), failures }
+        Finding { promise, checked: self.created.len(), failures }
     }
 
     fn same_key(&self) -> Finding {
@@ -129,20 +141,20 @@ impl Evidence<'_> {
     }
 
     pub(super) fn repeated(&self) -> impl Iterator<Item = &Repeated> {
-        let payins = self.collected.iter().flat_map(|payin| &payin.repeated);
-        payins.chain(self.made.iter().flat_map(|made| &made.repeated))
+        let payins = self.payins.iter().flat_map(|payin| &payin.repeated);
+        payins.chain(self.created.iter().flat_map(|created| &created.repeated))
     }
 
-    async fn cash(&self, house: &Client) -> Result<Vec<Cash>, Failure> {
+    async fn cash(&self, admin: &Client) -> Result<Vec<Cash>, Failure> {
         let mut all: BTreeMap<Currency, Cash> = BTreeMap::new();
-        let mut of = |currency: Currency, collected: i128, paid: i128, bank: i128| {
-            let none = Cash { currency, collected: 0, paid: 0, bank: 0 };
+        let mut of = |currency: Currency, payins: i128, paid: i128, bank: i128| {
+            let none = Cash { currency, payins: 0, paid: 0, bank: 0 };
             let cash = all.entry(currency).or_insert(none);
-            cash.collected = cash.collected.saturating_add(collected);
+            cash.payins = cash.payins.saturating_add(payins);
             cash.paid = cash.paid.saturating_add(paid);
             cash.bank = cash.bank.saturating_add(bank);
         };
-        for Collected { amount, .. } in self.collected {
+        for RecordedPayIn { amount, .. } in self.payins {
             of(amount.currency(), amount.minor().into(), 0, 0);
         }
         for entry in self.books.values() {
@@ -150,112 +162,116 @@ impl Evidence<'_> {
             let paid = i128::from(amount.minor()).saturating_mul(entry.times_paid.into());
             of(amount.currency(), 0, paid, 0);
         }
-        for account in pages(house, "/v1/ledger/accounts").await? {
-            if word(&account, "gl")? == BANK {
-                let balance = parse(word(&account, "balance")?, word(&account, "currency")?)?;
+        for account in pages(admin, "/v1/ledger/accounts").await? {
+            if text_field(&account, "gl")? == BANK {
+                let balance =
+                    parse(text_field(&account, "balance")?, text_field(&account, "currency")?)?;
                 of(balance.currency(), 0, 0, balance.minor().into());
             }
         }
         Ok(all.into_values().collect())
     }
 
-    /// Every merchant has what came in for it, less what went out for it.
-    async fn merchants_have(&self, house: &Client) -> Result<Finding, Failure> {
+    /// Every balance is the pay-ins less the payouts of the merchant.
+    async fn merchants_have(&self, admin: &Client) -> Result<Finding, Failure> {
         let mut expected: BTreeMap<&str, (Currency, i128)> = BTreeMap::new();
         let mut add = |merchant, money: Money, sign: i128| {
             let (_, sum) = expected.entry(merchant).or_insert((money.currency(), 0));
             *sum = sum.saturating_add(sign.saturating_mul(money.minor().into()));
         };
-        for Collected { merchant, net, .. } in self.collected {
+        for RecordedPayIn { merchant, net, .. } in self.payins {
             add(merchant.as_str(), *net, 1);
         }
-        for made in self.made.iter().filter(|made| self.is_settled(made)) {
-            add(&made.merchant, made.cost, -1);
+        for created in self.created.iter().filter(|created| self.is_settled(created)) {
+            add(&created.merchant, created.cost, -1);
         }
         let mut failures = Vec::new();
         for (merchant, (currency, sum)) in &expected {
             let path = format!("/v1/merchants/{}/balances", escape(merchant));
-            let answer = tell(house, &Ask::get(path)).await?.json;
+            let answer = send(admin, &ApiRequest::get(path)).await?.json;
             let balances = answer.get("balances").and_then(Value::as_array).into_iter().flatten();
             let code = currency.to_string();
             let mut own = balances
                 .filter(|balance| balance.get("currency").and_then(Value::as_str) == Some(&code));
             let own = own.next().unwrap_or(&Value::Null);
-            let (available, held) = (word(own, "available")?, word(own, "held")?);
+            let (available, held) = (text_field(own, "available")?, text_field(own, "held")?);
             let wanted = decimal(*sum, *currency);
             if available != wanted || parse(held, &code)?.minor() != 0 {
                 failures.push(format!(
-                    "{merchant}: has {available} {code} and {held} aside, should have {wanted}"
+                    "{merchant}: has {available} {code} and {held} held, should have {wanted}"
                 ));
             }
         }
-        let promise = "every merchant has what came in less what went out, and nothing aside";
+        let promise =
+            "every merchant's balance is its pay-ins less its payouts, and nothing is held";
         Ok(Finding { promise, checked: expected.len(), failures })
     }
 
-    /// The last thing that was told about a payout is how it stands.
-    async fn told(&self, house: &Client) -> Result<Finding, Failure> {
-        let stands = stream::iter(self.made).map(async |made| {
-            let path = format!("/v1/payouts/{}", escape(&made.id));
-            let payout = tell(house, &Ask::get(path)).await?.json;
-            Ok::<_, Failure>((made, word(&payout, "status")?.to_owned()))
+    /// The last event of a payout has its current status.
+    async fn events_match(&self, admin: &Client) -> Result<Finding, Failure> {
+        let stands = stream::iter(self.created).map(async |created| {
+            let path = format!("/v1/payouts/{}", escape(&created.id));
+            let payout = send(admin, &ApiRequest::get(path)).await?.json;
+            Ok::<_, Failure>((created, text_field(&payout, "status")?.to_owned()))
         });
-        let stands: Vec<(&Made, String)> = stands.buffered(HANDS).try_collect().await?;
+        let stands: Vec<(&CreatedPayout, String)> =
+            stands.buffered(CONCURRENCY).try_collect().await?;
         let mut failures = self.feed.gaps.clone();
-        for (made, status) in stands {
-            let told = self.story(made).map_or("nothing", |story| &story.status);
-            if told != status {
-                failures.push(format!("{} is {status}, and {told} was told", made.id));
+        for (created, status) in stands {
+            let last = self.history(created).map_or("nothing", |history| &history.status);
+            if last != status {
+                failures
+                    .push(format!("{} is {status}, and its last event says {last}", created.id));
             }
         }
-        let promise = "merchants were told of every change, in order and without a gap";
-        Ok(Finding { promise, checked: self.made.len(), failures })
+        let promise = "every change has an event, in order and without a gap";
+        Ok(Finding { promise, checked: self.created.len(), failures })
     }
 
-    async fn two_people(&self, house: &Client) -> Result<Finding, Failure> {
+    async fn two_people(&self, admin: &Client) -> Result<Finding, Failure> {
         let mut actors: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut decided = BTreeSet::new();
-        for entry in pages(house, "/v1/audit").await? {
-            let (action, id) = (word(&entry, "action")?, word(&entry, "resource")?);
+        for entry in pages(admin, "/v1/audit").await? {
+            let (action, id) = (text_field(&entry, "action")?, text_field(&entry, "resource")?);
             let is_decision = action.starts_with("payout.confirm");
             if is_decision || action == "payout.propose" {
                 let who = actors.entry(id.to_owned()).or_default();
-                who.insert(word(&entry, "actor")?.to_owned());
+                who.insert(text_field(&entry, "actor")?.to_owned());
             }
             if is_decision {
                 decided.insert(id.to_owned());
             }
         }
-        let large = self.made.iter().filter(|made| is_above(made.amount, FOUR_EYES_ABOVE));
-        let large = large.filter(|made| decided.contains(&made.id));
+        let large = self.created.iter().filter(|created| is_above(created.amount, FOUR_EYES_ABOVE));
+        let large = large.filter(|created| decided.contains(&created.id));
         let decided: Vec<_> =
-            large.filter_map(|made| Some((&made.id, actors.get(&made.id)?))).collect();
+            large.filter_map(|created| Some((&created.id, actors.get(&created.id)?))).collect();
         let alone = decided.iter().filter(|(_, who)| who.len() < 2);
         let failures = alone.map(|(id, _)| format!("{id} was decided by one person")).collect();
-        let promise = "above the four-eyes amount two people decided";
+        let promise = "above the four-eyes amount two operators decided";
         Ok(Finding { promise, checked: decided.len(), failures })
     }
 }
 
 fn conserved(cash: &[Cash]) -> Finding {
-    let differs = |cash: &&Cash| cash.collected.saturating_sub(cash.paid) != cash.bank;
+    let differs = |cash: &&Cash| cash.payins.saturating_sub(cash.paid) != cash.bank;
     let failures = cash.iter().filter(differs).map(|cash| {
         let text = |minor| decimal(minor, cash.currency);
-        let (collected, paid, bank) = (text(cash.collected), text(cash.paid), text(cash.bank));
-        format!("{}: {collected} came in, {paid} was paid, {bank} is booked", cash.currency)
+        let (payins, paid, bank) = (text(cash.payins), text(cash.paid), text(cash.bank));
+        format!("{}: {payins} came in, {paid} was paid, {bank} is booked", cash.currency)
     });
     let promise = "the bank holds what came in less what the providers paid out";
     Finding { promise, checked: cash.len(), failures: failures.collect() }
 }
 
-async fn balanced(house: &Client) -> Result<Finding, Failure> {
-    let trial = tell(house, &Ask::get("/v1/ledger/trial-balance")).await?.json;
+async fn balanced(admin: &Client) -> Result<Finding, Failure> {
+    let trial = send(admin, &ApiRequest::get("/v1/ledger/trial-balance")).await?.json;
     let totals = trial.get("totals").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut failures = Vec::new();
     for total in totals {
-        let (debit, credit) = (word(total, "debit")?, word(total, "credit")?);
+        let (debit, credit) = (text_field(total, "debit")?, text_field(total, "credit")?);
         if debit != credit {
-            failures.push(format!("{}: {debit}, {credit}", word(total, "currency")?));
+            failures.push(format!("{}: {debit}, {credit}", text_field(total, "currency")?));
         }
     }
     if trial.get("is_balanced") != Some(&Value::Bool(true)) && failures.is_empty() {
@@ -265,8 +281,8 @@ async fn balanced(house: &Client) -> Result<Finding, Failure> {
     Ok(Finding { promise, checked: totals.len(), failures })
 }
 
-async fn verified(house: &Client) -> Result<Finding, Failure> {
-    let report = tell(house, &Ask::get("/v1/ledger/verify")).await?.json;
+async fn verified(admin: &Client) -> Result<Finding, Failure> {
+    let report = send(admin, &ApiRequest::get("/v1/ledger/verify")).await?.json;
     let differences = report.get("differences").and_then(Value::as_array).into_iter().flatten();
     let mut failures: Vec<String> = differences.map(ToString::to_string).collect();
     if report.get("ok") != Some(&Value::Bool(true)) && failures.is_empty() {
@@ -279,18 +295,19 @@ async fn verified(house: &Client) -> Result<Finding, Failure> {
     Ok(Finding { promise, checked, failures })
 }
 
-/// Above this many whole units of its currency.
+/// Whether the amount is above this many whole units of its currency.
 fn is_above(amount: Money, units: i64) -> bool {
     let unit = 10_i64.checked_pow(amount.currency().decimals().into()).unwrap_or(1);
     amount.minor() > units.saturating_mul(unit)
 }
 
-/// A list to its end.
-pub(super) async fn pages(house: &Client, path: &str) -> Result<Vec<Value>, Failure> {
+/// All pages of a list.
+pub(super) async fn pages(admin: &Client, path: &str) -> Result<Vec<Value>, Failure> {
     let (mut found, mut cursor) = (Vec::new(), None);
     loop {
-        let ask = Ask::get(path).with("limit", Some(500)).with("cursor", cursor.as_ref());
-        let page = tell(house, &ask).await?.json;
+        let request =
+            ApiRequest::get(path).with("limit", Some(500)).with("cursor", cursor.as_ref());
+        let page = send(admin, &request).await?.json;
         let rows = page.get("data").and_then(Value::as_array);
         found.extend(rows.into_iter().flatten().cloned());
         match page.get("next_cursor").and_then(Value::as_str) {

@@ -1,4 +1,4 @@
-//! Chance that a seed decides.
+//! Deterministic random numbers from a seed.
 
 use bursar_core::ids::Seed;
 

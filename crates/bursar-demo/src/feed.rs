@@ -1,61 +1,61 @@
-//! What merchants are told, followed as their systems would.
+//! Reads the event feed, as an integration of a merchant does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bursar_node::client::{Ask, Client};
+use bursar_node::client::{ApiRequest, Client};
 use bursar_node::failure::Failure;
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::crowd::tell;
-use super::word;
+use super::api_clients::send;
+use super::text_field;
 
 pub(super) struct Feed<'c> {
     client: &'c Client,
     after: Option<String>,
     /// By payout.
-    pub(super) stories: BTreeMap<String, Story>,
+    pub(super) histories: BTreeMap<String, PayoutHistory>,
     pub(super) events: u64,
-    /// Everything that merchants may have told to their own servers.
-    pub(super) told: Vec<Told>,
-    /// Numbers that were missing, doubled or out of order.
+    /// Events of merchants, for which webhooks may exist.
+    pub(super) merchant_events: Vec<MerchantEvent>,
+    /// Sequence numbers that were missing, repeated or out of order.
     pub(super) gaps: Vec<String>,
     progress: ProgressBar,
 }
 
 /// An event of a merchant.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct MerchantEvent {
     pub(super) id: String,
     pub(super) kind: String,
     pub(super) merchant: String,
 }
 
-/// What was told about one payout.
+/// The state of one payout according to its events.
 #[derive(Debug)]
-pub(super) struct Story {
+pub(super) struct PayoutHistory {
     pub(super) status: String,
     pub(super) is_final: bool,
     sequence: u64,
     created_at: Timestamp,
     ended_at: Option<Timestamp>,
-    /// What its attempts were known by.
+    /// The references of its attempts.
     pub(super) references: BTreeSet<String>,
 }
 
-/// Between two looks.
-const REST: Duration = Duration::from_millis(100);
+/// Pause between two polls.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-impl Story {
-    /// Nothing more happens unless a person decides.
-    pub(super) fn is_at_rest(&self) -> bool {
+impl PayoutHistory {
+    /// Final, or stuck until an operator decides.
+    pub(super) fn is_settled_or_stuck(&self) -> bool {
         self.is_final || self.status == "STUCK"
     }
 
-    /// From its making to its end.
+    /// From creation to the final status.
     pub(super) fn latency_ms(&self) -> Option<i128> {
         let ended_at = self.ended_at?;
         Some(ended_at.duration_since(self.created_at).as_millis())
@@ -64,38 +64,38 @@ impl Story {
 
 impl<'c> Feed<'c> {
     pub(super) fn new(client: &'c Client, progress: ProgressBar) -> Self {
-        let (after, stories) = (None, BTreeMap::new());
-        let (told, gaps) = (Vec::new(), Vec::new());
-        Self { client, after, stories, events: 0, told, gaps, progress }
+        let (after, histories) = (None, BTreeMap::new());
+        let (merchant_events, gaps) = (Vec::new(), Vec::new());
+        Self { client, after, histories, events: 0, merchant_events, gaps, progress }
     }
 
-    /// Follows until this is so; false if it is not in this time.
+    /// Reads the feed until the condition holds; false on a timeout.
     pub(super) async fn until(
         &mut self,
-        patience: Duration,
-        is_so: impl Fn(&Self) -> bool,
+        timeout: Duration,
+        condition: impl Fn(&Self) -> bool,
     ) -> Result<bool, Failure> {
         let start = Instant::now();
         loop {
             self.catch_up().await?;
-            if is_so(self) {
+            if condition(self) {
                 return Ok(true);
             }
-            if start.elapsed() > patience {
+            if start.elapsed() > timeout {
                 return Ok(false);
             }
-            tokio::time::sleep(REST).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    pub(super) fn all(&self, count: usize, is_so: impl Fn(&Story) -> bool) -> bool {
-        self.stories.len() >= count && self.stories.values().all(is_so)
+    pub(super) fn all(&self, count: usize, condition: impl Fn(&PayoutHistory) -> bool) -> bool {
+        self.histories.len() >= count && self.histories.values().all(condition)
     }
 
     pub(super) fn counts(&self) -> BTreeMap<&str, u64> {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-        for story in self.stories.values() {
-            let count = counts.entry(&story.status).or_default();
+        for history in self.histories.values() {
+            let count = counts.entry(&history.status).or_default();
             *count = count.saturating_add(1);
         }
         counts
@@ -107,28 +107,28 @@ impl<'c> Feed<'c> {
 
     async fn catch_up(&mut self) -> Result<(), Failure> {
         loop {
-            let ask = Ask::get("/v1/events").with("limit", Some(500));
-            let page = tell(self.client, &ask.with("after", self.after.as_ref())).await?.json;
+            let request = ApiRequest::get("/v1/events").with("limit", Some(500));
+            let page = send(self.client, &request.with("after", self.after.as_ref())).await?.json;
             let events = page.get("data").and_then(Value::as_array);
             for event in events.into_iter().flatten() {
-                self.hear(event)?;
+                self.record(event)?;
             }
-            let place = Some(word(&page, "next_cursor")?.to_owned());
-            if place == self.after {
+            let cursor = Some(text_field(&page, "next_cursor")?.to_owned());
+            if cursor == self.after {
                 break;
             }
-            self.after = place;
+            self.after = cursor;
         }
         self.show();
         Ok(())
     }
 
-    fn hear(&mut self, event: &Value) -> Result<(), Failure> {
-        let (kind, subject) = (word(event, "type")?, word(event, "subject")?);
+    fn record(&mut self, event: &Value) -> Result<(), Failure> {
+        let (kind, subject) = (text_field(event, "type")?, text_field(event, "subject")?);
         self.events = self.events.saturating_add(1);
         if let Some(merchant) = event.get("merchant_id").and_then(Value::as_str) {
-            self.told.push(Told {
-                id: word(event, "id")?.to_owned(),
+            self.merchant_events.push(MerchantEvent {
+                id: text_field(event, "id")?.to_owned(),
                 kind: kind.to_owned(),
                 merchant: merchant.to_owned(),
             });
@@ -137,8 +137,8 @@ impl<'c> Feed<'c> {
             return Ok(());
         }
         let data = event.get("data").unwrap_or(&Value::Null);
-        let (told_at, created_at) = (time(event, "time")?, time(data, "created_at")?);
-        let story = self.stories.entry(subject.to_owned()).or_insert_with(|| Story {
+        let (event_at, created_at) = (time(event, "time")?, time(data, "created_at")?);
+        let history = self.histories.entry(subject.to_owned()).or_insert_with(|| PayoutHistory {
             status: String::new(),
             is_final: false,
             sequence: 0,
@@ -147,19 +147,19 @@ impl<'c> Feed<'c> {
             references: BTreeSet::new(),
         });
         let sequence = event.get("sequence").and_then(Value::as_u64).unwrap_or_default();
-        if sequence != story.sequence.saturating_add(1) {
-            self.gaps.push(format!("{subject}: {} is followed by {sequence}", story.sequence));
+        if sequence != history.sequence.saturating_add(1) {
+            self.gaps.push(format!("{subject}: {} is followed by {sequence}", history.sequence));
         }
-        story.sequence = sequence;
-        word(data, "status")?.clone_into(&mut story.status);
-        story.is_final = data.get("final").and_then(Value::as_bool).unwrap_or_default();
-        story.ended_at = story.ended_at.or(story.is_final.then_some(told_at));
-        story.references.insert(word(data, "reference")?.to_owned());
+        history.sequence = sequence;
+        text_field(data, "status")?.clone_into(&mut history.status);
+        history.is_final = data.get("final").and_then(Value::as_bool).unwrap_or_default();
+        history.ended_at = history.ended_at.or(history.is_final.then_some(event_at));
+        history.references.insert(text_field(data, "reference")?.to_owned());
         Ok(())
     }
 
     fn show(&self) {
-        let ended = self.stories.values().filter(|story| story.is_final).count();
+        let ended = self.histories.values().filter(|history| history.is_final).count();
         self.progress.set_position(u64::try_from(ended).unwrap_or_default());
         let counts: Vec<String> =
             self.counts().iter().map(|(status, count)| format!("{status} {count}")).collect();
@@ -168,6 +168,6 @@ impl<'c> Feed<'c> {
 }
 
 fn time(value: &Value, name: &str) -> Result<Timestamp, Failure> {
-    let text = word(value, name)?;
+    let text = text_field(value, name)?;
     text.parse().map_err(|error| Failure::new(format!("`{text}` is not a time: {error}")))
 }

@@ -1,4 +1,4 @@
-//! What is to happen, decided by the seed before anything is sent.
+//! The requests of the demo, derived from the seed.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ pub(super) struct Plan {
     pub(super) merchants: Vec<Merchant>,
     pub(super) payins: Vec<PayIn>,
     pub(super) orders: Vec<Order>,
-    /// One for each merchant, for more than it will ever have.
-    pub(super) greedy: Vec<Order>,
+    /// One payout for each merchant above its total pay-ins.
+    pub(super) overdrafts: Vec<Order>,
 }
 
 #[derive(Debug, Clone)]
@@ -29,11 +29,11 @@ pub(super) struct PayIn {
     pub(super) merchant: String,
     pub(super) reference: String,
     pub(super) amount: Money,
-    /// The provider tells us twice.
+    /// The request is sent twice.
     pub(super) is_repeated: bool,
 }
 
-/// A payout that somebody will ask for.
+/// A payout to create.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) key: String,
@@ -44,7 +44,7 @@ pub(super) struct Order {
     pub(super) repeat: Repeat,
 }
 
-/// Whether it is asked for again under the same key.
+/// Whether the request is repeated under the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repeat {
     Never,
@@ -72,7 +72,7 @@ impl Plan {
             merchants: merchants.iter().map(|(merchant, _)| merchant.clone()).collect(),
             payins: Vec::new(),
             orders: Vec::new(),
-            greedy: Vec::new(),
+            overdrafts: Vec::new(),
         };
         let nothing = "the configuration has no markets. Nothing was done; add one under [fees]";
         let mut needs: BTreeMap<&str, (Money, u64)> = BTreeMap::new();
@@ -103,11 +103,11 @@ impl Plan {
         for (merchant, (need, _)) in needs {
             plan.fund(&mut dice, merchant, need)?;
         }
-        plan.greed(channels)?;
+        plan.plan_overdrafts(channels)?;
         Ok(plan)
     }
 
-    /// More than enough, whatever the fee.
+    /// Adds a pay-in of twice the need, which covers its fee.
     fn fund(&mut self, dice: &mut Dice, merchant: &str, need: Money) -> Result<(), Failure> {
         if need.minor() == 0 {
             return Ok(());
@@ -122,13 +122,13 @@ impl Plan {
         Ok(())
     }
 
-    fn greed(&mut self, channels: &[&'static str]) -> Result<(), Failure> {
+    fn plan_overdrafts(&mut self, channels: &[&'static str]) -> Result<(), Failure> {
         for merchant in &self.merchants {
             let mut all = Money::from_minor(1, merchant.currency);
             for payin in self.payins.iter().filter(|payin| payin.merchant == merchant.id) {
                 all = all.checked_add(payin.amount).map_err(unpriced)?;
             }
-            self.greedy.push(Order {
+            self.overdrafts.push(Order {
                 key: format!("demo-greedy-{}", merchant.id),
                 merchant: merchant.id.clone(),
                 channel: channels.first().copied().unwrap_or_default(),
@@ -147,7 +147,7 @@ fn merchant(market: &Market, number: u64) -> (Merchant, &Market) {
     (Merchant { id, name, currency: market.currency }, market)
 }
 
-/// 100 to 1,000 of whichever unit.
+/// 100 to 1,000 units of the currency.
 fn amount(dice: &mut Dice, currency: Currency) -> Money {
     let unit = 10_u64.checked_pow(currency.decimals().into()).unwrap_or(1);
     let minor = dice.below(900).saturating_add(100).saturating_mul(unit);

@@ -1,4 +1,4 @@
-//! Merchants' own servers: they are told over HTTP, check every signature, and some of them are slow, moody or away.
+//! Webhook receivers of merchants: they verify every signature, and some are slow, flaky or down.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,41 +12,41 @@ use axum::routing::post;
 use bursar_connect::escape;
 use bursar_connect::webhook::SigningSecret;
 use bursar_connect::webhook::sign::{Headers, TOLERANCE, verify, verify_simple};
-use bursar_node::client::Ask;
+use bursar_node::client::ApiRequest;
 use bursar_node::failure::Failure;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
-use super::crowd::{Crowd, tell};
+use super::api_clients::{ApiClients, send};
 use super::dice::Dice;
-use super::feed::Told;
+use super::feed::MerchantEvent;
 use super::plan::Merchant;
-use super::stage::{Stage, TELLING_TIMEOUT_S, listen};
-use super::word;
+use super::setup::{Setup, WEBHOOK_TIMEOUT_S, listen};
+use super::text_field;
 
 /// How a receiver behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum Behaviour {
     Healthy,
-    /// Takes its time, and now and then so much that nobody waits for it.
+    /// Answers late, sometimes after the timeout.
     Slow,
-    /// Says 503 to some, up to three times, although it has read them.
+    /// Answers 503 to some requests, up to three times, although it has recorded them.
     Flaky,
-    /// Nobody is there.
+    /// Refuses connections.
     Down,
-    /// Gets a new secret while it is told.
+    /// Rotates its secret while deliveries arrive.
     Rotating,
 }
 
-/// One merchant of each; the others have no receiver.
-const MANNERS: [Manner; 5] =
-    [Manner::Healthy, Manner::Slow, Manner::Flaky, Manner::Down, Manner::Rotating];
+/// One merchant for each behaviour; the others have no receiver.
+const BEHAVIOURS: [Behaviour; 5] =
+    [Behaviour::Healthy, Behaviour::Slow, Behaviour::Flaky, Behaviour::Down, Behaviour::Rotating];
 
 const SLOWNESS: Duration = Duration::from_millis(250);
-/// Longer than it is waited for.
-const TOO_SLOW: Duration = Duration::from_millis(1_500).saturating_mul(TELLING_TIMEOUT_S);
-/// For how long two secrets sign, and when nothing is under way any more that only the old one has signed.
+/// Longer than the timeout.
+const TOO_SLOW: Duration = Duration::from_millis(1_500).saturating_mul(WEBHOOK_TIMEOUT_S);
+/// How long both secrets sign, and when no request signed only with the old one can arrive any more.
 const OVERLAP_S: u32 = 2;
 const RETIRED: Duration = Duration::from_secs(5).saturating_mul(OVERLAP_S).saturating_add(TOO_SLOW);
 
@@ -55,30 +55,30 @@ pub(super) struct Receivers {
 }
 
 pub(super) struct Receiver {
-    pub(super) manner: Manner,
+    pub(super) behaviour: Behaviour,
     pub(super) merchant: String,
     /// The id of its endpoint.
     pub(super) endpoint: String,
-    desk: Arc<Desk>,
-    /// A place that is taken, so that nobody else can be there.
-    _nobody: Option<TcpSocket>,
+    state: Arc<ReceiverState>,
+    /// Reserves the port of a receiver that is down.
+    _socket: Option<TcpSocket>,
 }
 
-/// Where what is told arrives.
-struct Desk {
-    manner: Manner,
+/// State shared with the HTTP handler.
+struct ReceiverState {
+    behaviour: Behaviour,
     /// Such as `x-bursar-signature`.
     simple_header: String,
     secrets: Mutex<Vec<SigningSecret>>,
     log: Mutex<Log>,
 }
 
-/// What a receiver has written down.
+/// The log of a receiver.
 pub(super) struct Log {
-    /// By event: how often it came.
+    /// Requests by event id.
     pub(super) seen: BTreeMap<String, Seen>,
     pub(super) requests: usize,
-    /// What was not to be believed.
+    /// Requests that failed verification.
     pub(super) wrong: Vec<String>,
     dice: Dice,
 }
@@ -86,12 +86,12 @@ pub(super) struct Log {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Seen {
     pub(super) times: u64,
-    /// How often it is to be refused.
+    /// How many requests for this event are answered with 503.
     refusals: u64,
     is_late: bool,
 }
 
-impl Manner {
+impl Behaviour {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -102,7 +102,7 @@ impl Manner {
         }
     }
 
-    /// Whoever is never there has subscribed to little: every letter to it dies slowly.
+    /// A receiver that is down subscribes to pay-ins only, because each of its deliveries uses the whole retry schedule.
     pub(super) const fn family(self) -> Option<&'static str> {
         match self {
             Self::Down => Some("payin"),
@@ -113,31 +113,32 @@ impl Manner {
 
 impl Receivers {
     pub(super) async fn open(
-        stage: &Stage,
-        crowd: &Crowd,
+        setup: &Setup,
+        clients: &ApiClients,
         merchants: &[Merchant],
         seed: u64,
     ) -> Result<Self, Failure> {
         let mut all = Vec::new();
-        for (merchant, manner) in merchants.iter().zip(MANNERS) {
-            let receiver = Receiver::open(stage, crowd, &merchant.id, (manner, seed)).await?;
+        for (merchant, behaviour) in merchants.iter().zip(BEHAVIOURS) {
+            let receiver = Receiver::open(setup, clients, &merchant.id, (behaviour, seed)).await?;
             all.push(Arc::new(receiver));
         }
         Ok(Self { all })
     }
 
-    /// Somebody wants a new secret while everything goes on. The old one is forgotten when nobody signs with it.
-    pub(super) async fn rotate(&self, crowd: &Crowd) -> Result<(), Failure> {
-        for receiver in self.all.iter().filter(|receiver| receiver.manner == Manner::Rotating) {
+    /// Rotates a secret while deliveries arrive. The receiver drops the old one after the overlap.
+    pub(super) async fn rotate(&self, clients: &ApiClients) -> Result<(), Failure> {
+        for receiver in self.all.iter().filter(|receiver| receiver.behaviour == Behaviour::Rotating)
+        {
             let path =
                 format!("/v1/webhook-endpoints/{}/rotate-secret", escape(&receiver.endpoint));
-            let ask = Ask::post(path, json!({"overlap_s": OVERLAP_S}));
-            let answer = tell(crowd.client(&receiver.merchant)?, &ask).await?.json;
-            receiver.desk.secrets().insert(0, secret(&answer)?);
-            let desk = Arc::clone(&receiver.desk);
+            let request = ApiRequest::post(path, json!({"overlap_s": OVERLAP_S}));
+            let answer = send(clients.client(&receiver.merchant)?, &request).await?.json;
+            receiver.state.secrets().insert(0, secret(&answer)?);
+            let state = Arc::clone(&receiver.state);
             tokio::spawn(async move {
                 tokio::time::sleep(RETIRED).await;
-                desk.secrets().truncate(1);
+                state.secrets().truncate(1);
             });
         }
         Ok(())
@@ -146,14 +147,14 @@ impl Receivers {
 
 impl Receiver {
     async fn open(
-        stage: &Stage,
-        crowd: &Crowd,
+        setup: &Setup,
+        clients: &ApiClients,
         merchant: &str,
-        (manner, seed): (Manner, u64),
+        (behaviour, seed): (Behaviour, u64),
     ) -> Result<Self, Failure> {
-        let desk = Arc::new(Desk {
-            manner,
-            simple_header: format!("x-{}-signature", stage.brand.to_ascii_lowercase()),
+        let state = Arc::new(ReceiverState {
+            behaviour,
+            simple_header: format!("x-{}-signature", setup.brand.to_ascii_lowercase()),
             secrets: Mutex::default(),
             log: Mutex::new(Log {
                 seen: BTreeMap::new(),
@@ -162,50 +163,52 @@ impl Receiver {
                 dice: Dice::new(seed),
             }),
         });
-        let (address, nobody) = if manner == Manner::Down {
-            let (socket, address) = nobody()?;
+        let (address, reserved) = if behaviour == Behaviour::Down {
+            let (socket, address) = refusing_address()?;
             (address, Some(socket))
         } else {
             let (listener, address) = listen().await?;
-            let router = Router::new().route("/told", post(receive)).with_state(Arc::clone(&desk));
-            let served = axum::serve(listener, router).with_graceful_shutdown(stage.closed());
+            let router =
+                Router::new().route("/webhooks", post(receive)).with_state(Arc::clone(&state));
+            let served = axum::serve(listener, router).with_graceful_shutdown(setup.closed());
             tokio::spawn(async move { drop(served.await) });
             (address, None)
         };
-        let types = manner.family().map_or_else(|| "*".to_owned(), |family| format!("{family}.*"));
+        let types =
+            behaviour.family().map_or_else(|| "*".to_owned(), |family| format!("{family}.*"));
         let body = json!({
             "merchant_id": merchant,
-            "url": format!("http://{address}/told"),
+            "url": format!("http://{address}/webhooks"),
             "event_types": [types],
             "concurrency": 256,
         });
-        let ask = Ask::post("/v1/webhook-endpoints", body);
-        let answer = tell(crowd.client(merchant)?, &ask).await?.json;
-        desk.secrets().push(secret(&answer)?);
-        let endpoint = word(&answer, "id")?.to_owned();
-        Ok(Self { manner, merchant: merchant.to_owned(), endpoint, desk, _nobody: nobody })
+        let request = ApiRequest::post("/v1/webhook-endpoints", body);
+        let answer = send(clients.client(merchant)?, &request).await?.json;
+        state.secrets().push(secret(&answer)?);
+        let endpoint = text_field(&answer, "id")?.to_owned();
+        Ok(Self { behaviour, merchant: merchant.to_owned(), endpoint, state, _socket: reserved })
     }
 
-    /// Whether it must hear of this.
-    pub(super) fn wants(&self, event: &Told) -> bool {
+    /// Whether the receiver is subscribed to this event.
+    pub(super) fn wants(&self, event: &MerchantEvent) -> bool {
         let family = event.kind.split_once('.').map_or("", |(family, _)| family);
-        let is_told = matches!(family, "payin" | "payout") && event.merchant == self.merchant;
-        is_told && self.manner.family().is_none_or(|wanted| wanted == family)
+        let is_own = matches!(family, "payin" | "payout") && event.merchant == self.merchant;
+        is_own && self.behaviour.family().is_none_or(|wanted| wanted == family)
     }
 
     pub(super) fn log(&self) -> MutexGuard<'_, Log> {
-        self.desk.log()
+        self.state.log()
     }
 }
 
 impl Log {
-    /// What came although it had come before.
+    /// Requests for events that had arrived before.
     pub(super) fn duplicates(&self) -> u64 {
         self.seen.values().map(|seen| seen.times.saturating_sub(1)).sum()
     }
 }
 
-impl Desk {
+impl ReceiverState {
     fn secrets(&self) -> MutexGuard<'_, Vec<SigningSecret>> {
         self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -214,7 +217,7 @@ impl Desk {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As a merchant should: both signatures, the time, and that body and headers speak of the same event.
+    /// Verifies both signatures, the time, and that body and headers name the same event.
     fn check(&self, headers: &HeaderMap, body: &[u8]) -> Result<String, String> {
         let text = |name: &str| {
             headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
@@ -235,7 +238,7 @@ impl Desk {
         Ok(signed.id.to_owned())
     }
 
-    /// Writes it down, and says what is to be thought of it.
+    /// Logs a request; none if its verification failed.
     fn note(&self, checked: Result<String, String>) -> Option<Seen> {
         let mut log = self.log();
         log.requests = log.requests.saturating_add(1);
@@ -252,21 +255,25 @@ impl Desk {
     }
 }
 
-async fn receive(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) -> StatusCode {
-    let Some(seen) = desk.note(desk.check(&headers, &body)) else {
+async fn receive(
+    State(state): State<Arc<ReceiverState>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> StatusCode {
+    let Some(seen) = state.note(state.check(&headers, &body)) else {
         return StatusCode::UNAUTHORIZED;
     };
-    match desk.manner {
-        Manner::Slow if seen.is_late && seen.times == 1 => tokio::time::sleep(TOO_SLOW).await,
-        Manner::Slow => tokio::time::sleep(SLOWNESS).await,
-        Manner::Flaky if seen.times <= seen.refusals => return StatusCode::SERVICE_UNAVAILABLE,
-        Manner::Healthy | Manner::Flaky | Manner::Rotating | Manner::Down => {}
+    match state.behaviour {
+        Behaviour::Slow if seen.is_late && seen.times == 1 => tokio::time::sleep(TOO_SLOW).await,
+        Behaviour::Slow => tokio::time::sleep(SLOWNESS).await,
+        Behaviour::Flaky if seen.times <= seen.refusals => return StatusCode::SERVICE_UNAVAILABLE,
+        Behaviour::Healthy | Behaviour::Flaky | Behaviour::Rotating | Behaviour::Down => {}
     }
     StatusCode::NO_CONTENT
 }
 
-/// An address where every connection is refused.
-fn nobody() -> Result<(TcpSocket, std::net::SocketAddr), Failure> {
+/// An address that refuses every connection.
+fn refusing_address() -> Result<(TcpSocket, std::net::SocketAddr), Failure> {
     let cannot = |error| Failure::new(format!("cannot take a port on 127.0.0.1: {error}"));
     let socket = TcpSocket::new_v4().map_err(cannot)?;
     socket.bind(std::net::SocketAddr::from(([127, 0, 0, 1], 0))).map_err(cannot)?;
@@ -275,5 +282,6 @@ fn nobody() -> Result<(TcpSocket, std::net::SocketAddr), Failure> {
 }
 
 fn secret(answer: &Value) -> Result<SigningSecret, Failure> {
-    SigningSecret::parse(word(answer, "secret")?).map_err(|error| Failure::new(error.to_string()))
+    SigningSecret::parse(text_field(answer, "secret")?)
+        .map_err(|error| Failure::new(error.to_string()))
 }

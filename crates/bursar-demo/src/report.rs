@@ -1,28 +1,28 @@
-//! What happened, in figures, and which promises were kept.
+//! The report of the demo.
 
 use bursar_core::money::decimal;
 use bursar_node::failure::Failure;
 use bursar_node::terminal;
 
 use super::audit::{Cash, Evidence, Finding};
-use super::letters::Letters;
+use super::delivery_audit::DeliveryAudit;
 use super::receivers::Receivers;
 
 pub(super) struct Report<'r> {
     pub(super) evidence: &'r Evidence<'r>,
     pub(super) findings: &'r [Finding],
     pub(super) cash: &'r [Cash],
-    pub(super) letters: &'r Letters,
+    pub(super) delivery_audit: &'r DeliveryAudit,
     pub(super) receivers: &'r Receivers,
     pub(super) seed: u64,
 }
 
 impl Report<'_> {
     pub(super) fn print(&self) -> Result<(), Failure> {
-        let Evidence { made, collected, merchants, feed, rulings, .. } = self.evidence;
+        let Evidence { created, payins, merchants, feed, decisions, .. } = self.evidence;
         terminal::say(&format!(
             "{} payouts of {merchants} merchants through two hostile providers (seed {})\n",
-            made.len(),
+            created.len(),
             self.seed
         ))?;
         let counts = feed.counts().into_iter();
@@ -30,42 +30,46 @@ impl Report<'_> {
         terminal::say(&terminal::table(&["status", "payouts"], 1, rows.collect()).to_string())?;
         terminal::say(&self.latency())?;
         terminal::say(&format!(
-            "{} pay-ins, {} requests repeated under the same key, {merchants} payouts refused for want of money, {} events told",
-            collected.len(),
+            "{} pay-ins, {} requests repeated under the same key, {merchants} payouts rejected for missing funds, {} events",
+            payins.len(),
             self.evidence.repeated().count(),
             feed.events
         ))?;
         terminal::say(&format!(
-            "{} stuck payouts decided by people from the provider's books: {} paid, {} not paid, {} of them by two people\n",
-            rulings.paid.saturating_add(rulings.not_paid),
-            rulings.paid,
-            rulings.not_paid,
-            rulings.by_two.len()
+            "{} stuck payouts resolved by operators from the provider's books: {} paid, {} not paid, {} of them by two people",
+            decisions.paid.saturating_add(decisions.not_paid),
+            decisions.paid,
+            decisions.not_paid,
+            decisions.by_two.len()
         ))?;
-        terminal::say("Webhooks to merchants' own servers, with retries after 1, 1, 2 and 2 s")?;
-        terminal::say(&self.letters.table(self.receivers))?;
+        for example in decisions.examples.values().rev() {
+            terminal::say(example)?;
+        }
+        terminal::say("\nWebhooks to merchants' own servers, with retries after 1, 1, 2 and 2 s")?;
+        terminal::say(&self.delivery_audit.table(self.receivers))?;
         terminal::say(&self.conservation())?;
         self.judge()
     }
 
-    /// From its making to its end, people's decisions included.
+    /// Latency from creation to the final status, including decisions of operators.
     fn latency(&self) -> String {
-        let stories = self.evidence.feed.stories.values();
-        let mut spans: Vec<i128> = stories.filter_map(super::feed::Story::latency_ms).collect();
+        let histories = self.evidence.feed.histories.values();
+        let mut spans: Vec<i128> =
+            histories.filter_map(super::feed::PayoutHistory::latency_ms).collect();
         spans.sort_unstable();
         let at = |percent: usize| {
             let last = spans.len().saturating_sub(1);
-            let place = last.saturating_mul(percent).checked_div(100).unwrap_or_default();
-            let span = spans.get(place).copied().unwrap_or_default();
+            let index = last.saturating_mul(percent).checked_div(100).unwrap_or_default();
+            let span = spans.get(index).copied().unwrap_or_default();
             format!("{}.{:03} s", span.div_euclid(1_000), span.rem_euclid(1_000))
         };
-        format!("from asked to ended: p50 {}, p99 {}", at(50), at(99))
+        format!("from created to final: p50 {}, p99 {}", at(50), at(99))
     }
 
     fn conservation(&self) -> String {
         let row = |cash: &Cash| {
-            let expected = cash.collected.saturating_sub(cash.paid);
-            let parts = [cash.collected, cash.paid, cash.bank, cash.bank.saturating_sub(expected)];
+            let expected = cash.payins.saturating_sub(cash.paid);
+            let parts = [cash.payins, cash.paid, cash.bank, cash.bank.saturating_sub(expected)];
             let parts = parts.map(|minor| decimal(minor, cash.currency));
             std::iter::once(cash.currency.to_string()).chain(parts).collect()
         };
@@ -78,7 +82,7 @@ impl Report<'_> {
         for Finding { promise, checked, failures } in self.findings {
             let mark = if failures.is_empty() { "ok    " } else { "FAILED" };
             terminal::say(&format!("{mark} {promise} ({checked} checked)"))?;
-            // The first ones say enough.
+            // The first failures are enough.
             for failure in failures.iter().take(10) {
                 terminal::say(&format!("       {}", terminal::printable(failure)))?;
             }

@@ -1,4 +1,4 @@
-//! What time it is: the system's, or one that a test puts forward.
+//! The system clock, and a test clock that can be advanced.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,20 +8,21 @@ use jiff::{SignedDuration, Timestamp};
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 
-    /// From here on it is at least this late. False if the clock cannot be put forward: real time is nobody's to change.
+    /// Advances the clock to at least this time. False if the clock cannot be advanced.
     fn put_forward(&self, _to: Timestamp) -> bool {
         false
     }
 }
 
-/// The system's time, made steady: it never runs more than a tenth faster or slower than the clock that nobody sets.
+/// The wall clock, steadied: it never runs more than a tenth faster or slower than the monotonic clock.
 ///
-/// Leases and the proof that a channel never got something rest on time that has really passed. A wall clock that is set
-/// forward would end them at once; so it is followed slowly, and one that is set back is waited for.
+/// Leases, and the proof that a channel never received a submission, depend on the time that has really passed. A wall
+/// clock that is set forward would end them at once; therefore this clock follows it slowly. If the wall clock is set
+/// back, this clock slows down until they agree.
 #[derive(Debug, Clone)]
 pub struct SystemClock(Arc<Mutex<Reading>>);
 
-/// What it showed when it was last looked at.
+/// The last reading.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     instant: Instant,
@@ -46,7 +47,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// What time it is, if it was `last` a while ago, the wall clock says this, and this much time has really passed.
+/// The steadied time: `last` plus the time that has passed, drawn to the wall clock by at most a tenth.
 pub fn steadied(last: Timestamp, wall: Timestamp, passed: Duration) -> Timestamp {
     let tenth = passed.checked_div(10).unwrap_or_default();
     let after = |span: Duration| {
@@ -56,7 +57,7 @@ pub fn steadied(last: Timestamp, wall: Timestamp, passed: Duration) -> Timestamp
     wall.clamp(after(passed.saturating_sub(tenth)), after(passed.saturating_add(tenth)))
 }
 
-/// Starts at the time of another clock and moves with it, ahead of it by as much as it was put forward.
+/// Runs with another clock, ahead of it by as much as it was advanced.
 #[derive(Clone)]
 pub struct TestClock {
     base: Arc<dyn Clock>,

@@ -1,9 +1,9 @@
-//! For whoever wants something done, or wants to know how it goes.
+//! The handle of a running engine: requests, statistics, stop.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bursar_core::request::{Answer, Body};
-use bursar_core::{delivery, payout};
+use bursar_core::flow::{Effect, Outcome, Pool, Slot};
+use bursar_core::turn::{Answer, Body};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -12,14 +12,14 @@ use crate::stats::{Alert, Stats};
 
 pub(crate) type Waiting = oneshot::Sender<Result<Answer, Unanswered>>;
 
-/// Somebody waits until it is this much later.
+/// A caller waits until the test clock is advanced by this much.
 #[derive(Debug)]
 pub(crate) struct Advance {
     pub(crate) by: SignedDuration,
     pub(crate) waiting: oneshot::Sender<Result<Timestamp, NotAdvanced>>,
 }
 
-/// Why time was not put forward.
+/// Why the clock was not advanced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAdvanced {
     #[error(
@@ -38,19 +38,19 @@ pub struct Handle {
     pub(crate) advances: mpsc::Sender<Advance>,
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) stats: watch::Receiver<Stats>,
-    /// What another host has done and met that runs effects beside this engine.
-    pub(crate) beside: Arc<Mutex<Stats>>,
+    /// Statistics of another host that runs effects in this process.
+    pub(crate) external: Arc<Mutex<Stats>>,
 }
 
 impl Handle {
-    /// Answers once it is saved. A full inbox turns away at once.
+    /// Returns the answer once its turn is saved. If the inbox is full, `Busy` at once.
     pub async fn ask(&self, body: Body) -> Result<Answer, Unanswered> {
         let (sender, receiver) = oneshot::channel();
         self.requests.try_send((body, sender)).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => Unanswered::Busy,
             mpsc::error::TrySendError::Closed(_) => Unanswered::Stopping,
         })?;
-        // Dropped without an answer only if the host is gone; then nobody knows.
+        // The sender is dropped without an answer only if the host is gone; then the outcome is unknown.
         let lost = || {
             Unanswered::NotSaved(
                 "the engine stopped before it answered: whether it was saved is not known. Ask again with the same key"
@@ -60,8 +60,8 @@ impl Handle {
         receiver.await.unwrap_or_else(|_| Err(lost()))
     }
 
-    /// Puts a test clock forward. Whatever becomes due on the way happens at its time, one after the other, each with
-    /// its effects; then the new time is answered. Only where one engine is alone with the books.
+    /// Advances a test clock and returns the new time. Every flow that becomes due meanwhile runs at its due time, with its
+    /// effects. Only for a single engine on a store.
     pub async fn advance(&self, seconds: u32) -> Result<Timestamp, NotAdvanced> {
         let (waiting, receiver) = oneshot::channel();
         let advance = Advance { by: SignedDuration::from_secs(i64::from(seconds)), waiting };
@@ -69,70 +69,64 @@ impl Handle {
         receiver.await.unwrap_or(Err(NotAdvanced::Stopping))
     }
 
-    /// How it goes. The counts are as of the latest turn.
+    /// Statistics as of the latest turn.
     pub fn stats(&self) -> Stats {
         let stats = self.stats.borrow().clone();
         let waiting = self.requests.max_capacity().saturating_sub(self.requests.capacity());
         let stats = Stats { inbox: stats.inbox.saturating_add(waiting), ..stats };
-        stats.and(&self.beside())
+        stats.and(&self.external_stats())
     }
 
-    /// Another host calls a channel, and what it answers.
-    pub async fn calling(
-        &self,
-        channel: &str,
-        call: impl Future<Output = payout::Event>,
-    ) -> payout::Event {
-        let _under_way = UnderWay::new(self, |stats, change| {
-            stats.in_flight = stats.in_flight.saturating_add_signed(change);
-        });
-        let event = call.await;
-        self.beside().heard(channel, &event);
-        event
+    /// Counts an effect that another host runs.
+    pub async fn running(&self, effect: &Effect, run: impl Future<Output = Outcome>) -> Outcome {
+        let is_webhook = matches!(effect.slot, Some(Slot { pool: Pool::Endpoint(_), .. }));
+        let _in_flight = InFlight::new(self, is_webhook);
+        let outcome = run.await;
+        self.external_stats().count(effect, &outcome);
+        outcome
     }
 
-    /// Another host sends to an endpoint, and what that answers.
-    pub async fn sending(&self, send: impl Future<Output = delivery::Event>) -> delivery::Event {
-        let _under_way = UnderWay::new(self, |stats, change| {
-            let in_flight = &mut stats.deliveries.in_flight;
-            let change = i64::try_from(change).unwrap_or_default();
-            *in_flight = in_flight.saturating_add_signed(change);
-        });
-        let event = send.await;
-        self.beside().brought(&event);
-        event
-    }
-
-    /// Another host has met something that a person must look at.
+    /// Another host raises an alert for the operators.
     pub fn alert(&self, at: Timestamp, alert: Alert) {
-        self.beside().alert(at, alert);
+        self.external_stats().alert(at, alert);
     }
 
-    fn beside(&self) -> MutexGuard<'_, Stats> {
-        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn external_stats(&self) -> MutexGuard<'_, Stats> {
+        self.external.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes nothing new, and comes to rest once everything in flight is back and saved.
+    /// Accepts nothing new, and drains: the host ends once every effect in flight is done and its outcome is saved.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }
 }
 
-/// Something that another host has begun; over when it is dropped, however it ends.
-struct UnderWay<'h> {
+/// An effect that another host runs; done when it is dropped.
+struct InFlight<'h> {
     handle: &'h Handle,
-    count: fn(&mut Stats, isize),
+    is_webhook: bool,
 }
 
-impl<'h> UnderWay<'h> {
-    fn new(handle: &'h Handle, count: fn(&mut Stats, isize)) -> Self {
-        count(&mut handle.beside(), 1);
-        Self { handle, count }
+impl<'h> InFlight<'h> {
+    fn new(handle: &'h Handle, is_webhook: bool) -> Self {
+        let in_flight = Self { handle, is_webhook };
+        in_flight.change(1);
+        in_flight
+    }
+
+    fn change(&self, by: isize) {
+        let mut stats = self.handle.external_stats();
+        if self.is_webhook {
+            let in_flight = &mut stats.deliveries.in_flight;
+            *in_flight = in_flight.saturating_add_signed(i64::try_from(by).unwrap_or_default());
+        } else {
+            stats.in_flight = stats.in_flight.saturating_add_signed(by);
+        }
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        (self.count)(&mut self.handle.beside(), -1);
+        self.change(-1);
     }
 }

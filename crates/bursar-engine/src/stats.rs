@@ -1,10 +1,9 @@
-//! Numbers about an engine, for whoever watches it. Counts are since it was started.
+//! Statistics of an engine, counted since its start.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bursar_core::delivery::{self, Unsendable};
+use bursar_core::flow::{Effect, EndpointTally, Outcome, Tally};
 use bursar_core::ids::FlowId;
-use bursar_core::payout::{Answer, Event, Outcome};
 use bursar_core::rejection::Rejection;
 use jiff::Timestamp;
 
@@ -14,28 +13,28 @@ pub struct Stats {
     pub turns: u64,
     /// Requests in these turns.
     pub requests: u64,
-    /// Turns that the store did not save, or nobody knows.
+    /// Turns that the store did not save, or whose outcome is unknown.
     pub not_saved: u64,
-    /// Turns given up because other writers were faster again and again.
+    /// Turns given up after repeated write conflicts.
     pub conflicts: u64,
-    /// Turns that ended in a bug.
+    /// Turns that panicked.
     pub panics: u64,
-    /// Flows that were set aside because waking them makes turns fail.
-    pub set_aside: u64,
-    /// Reports that could not be taken note of. Their flows ask the channel again.
-    pub dropped_reports: u64,
-    /// Effects that have not come back.
+    /// Flows that were quarantined because their steps make turns fail.
+    pub quarantined: u64,
+    /// Outcomes of effects that could not be saved. Their flows query the channel.
+    pub dropped_outcomes: u64,
+    /// Effects in flight, without webhook calls.
     pub in_flight: usize,
     /// Requests that wait for a turn.
     pub inbox: usize,
-    /// When the last turn was admitted that was saved. An engine at rest still turns, ten times a second.
+    /// When the last saved turn was admitted. An idle engine still makes turns, ten times a second.
     pub last_turn_at: Option<Timestamp>,
-    /// When a turn was last admitted that the store did not save, unless something was written since: an engine that
-    /// finds nothing to do also turns on a full disk.
+    /// When the last turn was admitted that the store did not save, until a turn writes again: turns without writes
+    /// succeed on a full disk too.
     pub not_saved_at: Option<Timestamp>,
     pub channels: BTreeMap<String, ChannelStats>,
     pub deliveries: DeliveryStats,
-    /// How many alerts there were in all.
+    /// How many alerts were raised in all.
     pub alerts: u64,
     /// The latest alerts, oldest first.
     pub latest_alerts: VecDeque<(Timestamp, Alert)>,
@@ -43,73 +42,69 @@ pub struct Stats {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChannelStats {
-    /// Submissions that have come back.
+    /// Submissions that are done.
     pub submissions: u64,
-    /// Those of them whose outcome is not known.
+    /// Submissions with an unknown outcome.
     pub unknown: u64,
-    /// Answers, to submissions and questions, that the connector has no meaning for.
+    /// Answers to submissions and queries that the connector has no mapping for.
     pub unmapped: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeliveryStats {
-    /// Attempts that have come back with a 2xx.
-    pub taken: u64,
-    /// Attempts that have come back with anything else.
+    /// Attempts that were answered with a 2xx status.
+    pub accepted: u64,
+    /// Attempts that ended in any other way.
     pub failed: u64,
-    /// What could not be sent and never will be, because it cannot be signed or written or makes every turn fail: dead
-    /// letters, and our fault.
+    /// Deliveries that were dead-lettered by a fault of Bursar: they cannot be signed or written, or make turns fail.
     pub unsendable: u64,
-    /// What could not be sent this time, because this process has no key for it or no means: our fault as well.
+    /// Attempts that were not sent by a fault of this process: no key for the secrets, or no local resources.
     pub unsent: u64,
-    /// Attempts that have not come back.
+    /// Attempts in flight.
     pub in_flight: u64,
-    /// How long attempts took, in all.
+    /// The duration of all attempts together.
     pub milliseconds: u64,
 }
 
-/// Something that a person must look at.
+/// A condition that an operator must look at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Alert {
     #[error(
-        "waking {flow} makes Bursar fail: it was set aside and its money stays where it is. Look at its events, then report the bug"
+        "a step of {flow} makes Bursar fail: it is quarantined and its money stays where it is. Look at its events, then report the bug"
     )]
-    SetAside { flow: String },
+    Quarantined { flow: String },
     #[error(
-        "{flow} makes Bursar fail again and again and is a dead letter now: its merchant is not told. Report the bug, then replay it"
+        "{flow} makes Bursar fail again and again and is dead-lettered: its merchant does not receive it. Report the bug, then replay it"
     )]
-    GivenUp { flow: String },
+    DeadLettered { flow: String },
     #[error(
-        "the first flow that waits in {lane} makes Bursar fail and cannot be set aside: nothing in {lane} moves for a minute. Report the bug"
+        "the first due flow of {lane} makes Bursar fail and cannot be quarantined: {lane} is paused for a minute. Report the bug"
     )]
-    LaneRests { lane: String },
+    LanePaused { lane: String },
     #[error(
-        "what a channel said about flow {flow} makes Bursar fail and was dropped: the channel is asked again when the lease ends. Report the bug"
+        "the outcome of an effect of flow {flow} makes Bursar fail and was dropped: the channel is queried when the lease ends. Report the bug"
     )]
-    DroppedReport { flow: FlowId },
+    DroppedOutcome { flow: FlowId },
     #[error(
-        "{flow} cannot go on and was set aside, its money stays where it is: {rejection}. Put that right; it is tried again by itself"
+        "a step of {flow} was refused and is deferred, its money stays where it is: {rejection}. Fix the cause; the step is retried"
     )]
     Refused { flow: String, rejection: Rejection },
     #[error(
-        "what a channel said about flow {flow} was refused and its money stays where it is: {rejection}. Put that right; the channel is asked again"
+        "the outcome of an effect of flow {flow} was refused and its money stays where it is: {rejection}. Fix the cause; the channel is queried again"
     )]
-    NotTaken { flow: String, rejection: Rejection },
-    /// In the words of another host.
+    OutcomeRejected { flow: String, rejection: Rejection },
+    /// Raised by another host.
     #[error("{0}")]
-    Beside(String),
+    External(String),
 }
 
-/// More would only push out of sight what came first.
+/// How many alerts are kept.
 const ALERTS_MAX: usize = 32;
-
-/// How the detail of an answer begins that a connector has no meaning for.
-const UNMAPPED: &str = "unmapped ";
 
 impl Stats {
     pub(crate) fn alert(&mut self, at: Timestamp, alert: Alert) {
         add(&mut self.alerts, 1);
-        // What is seen again and again must not push out of sight what is seen once.
+        // A repeated alert must not push out a different one.
         self.latest_alerts.retain(|(_, known)| *known != alert);
         if self.latest_alerts.len() >= ALERTS_MAX {
             self.latest_alerts.pop_front();
@@ -117,7 +112,7 @@ impl Stats {
         self.latest_alerts.push_back((at, alert));
     }
 
-    /// Together with what another host has counted, which makes no turns.
+    /// The sum with the statistics of another host, which makes no turns.
     pub(crate) fn and(mut self, other: &Self) -> Self {
         let Self {
             turns: _,
@@ -125,8 +120,8 @@ impl Stats {
             not_saved: _,
             conflicts: _,
             panics: _,
-            set_aside: _,
-            dropped_reports: _,
+            quarantined: _,
+            dropped_outcomes: _,
             in_flight,
             inbox: _,
             last_turn_at: _,
@@ -144,10 +139,10 @@ impl Stats {
             add(&mut stats.unknown, unknown);
             add(&mut stats.unmapped, unmapped);
         }
-        let DeliveryStats { taken, failed, unsendable, unsent, in_flight, milliseconds } =
+        let DeliveryStats { accepted, failed, unsendable, unsent, in_flight, milliseconds } =
             *deliveries;
         let stats = &mut self.deliveries;
-        add(&mut stats.taken, taken);
+        add(&mut stats.accepted, accepted);
         add(&mut stats.failed, failed);
         add(&mut stats.unsendable, unsendable);
         add(&mut stats.unsent, unsent);
@@ -159,61 +154,31 @@ impl Stats {
         self
     }
 
-    /// What came back from an endpoint.
-    pub(crate) fn brought(&mut self, event: &delivery::Event) {
-        let delivery::Event::Returned { took_ms, outcome, .. } = event else { return };
-        let stats = &mut self.deliveries;
-        add(&mut stats.milliseconds, *took_ms);
-        let count = match outcome {
-            delivery::Outcome::Answered { status, .. } if (200..300).contains(status) => {
-                &mut stats.taken
+    /// Counts an effect that was run.
+    pub(crate) fn count(&mut self, effect: &Effect, outcome: &Outcome) {
+        match effect.tally(outcome) {
+            Tally::Nothing => {}
+            Tally::Channel { channel, is_submission, is_unknown, is_unmapped } => {
+                let stats = self.channels.entry(channel.to_owned()).or_default();
+                add(&mut stats.submissions, u64::from(is_submission));
+                add(&mut stats.unknown, u64::from(is_unknown));
+                add(&mut stats.unmapped, u64::from(is_unmapped));
             }
-            delivery::Outcome::Answered { .. } | delivery::Outcome::Failed { .. } => {
-                &mut stats.failed
+            Tally::Endpoint { result, took_ms } => {
+                let stats = &mut self.deliveries;
+                add(&mut stats.milliseconds, took_ms);
+                let count = match result {
+                    EndpointTally::Accepted => &mut stats.accepted,
+                    EndpointTally::Failed => &mut stats.failed,
+                    EndpointTally::Unsendable => &mut stats.unsendable,
+                    EndpointTally::Unsent => &mut stats.unsent,
+                };
+                add(count, 1);
             }
-            delivery::Outcome::Unsendable { what, .. } => match what {
-                Unsendable::Serialisation | Unsendable::Signing => &mut stats.unsendable,
-                Unsendable::NoKey | Unsendable::NoMeans => &mut stats.unsent,
-            },
-        };
-        add(count, 1);
-    }
-
-    /// What came back from a channel.
-    pub(crate) fn heard(&mut self, channel: &str, event: &Event) {
-        let stats = self.channels.entry(channel.to_owned()).or_default();
-        let detail = match event {
-            Event::Submitted { outcome, .. } => {
-                add(&mut stats.submissions, 1);
-                add(&mut stats.unknown, u64::from(matches!(outcome, Outcome::Unknown { .. })));
-                outcome_detail(outcome)
-            }
-            Event::Queried { answer, .. } => answer_detail(answer),
-            Event::Due | Event::Told { .. } | Event::CancelAsked | Event::Decided(_) => None,
-        };
-        let is_unmapped = detail.is_some_and(|detail| detail.starts_with(UNMAPPED));
-        add(&mut stats.unmapped, u64::from(is_unmapped));
+        }
     }
 }
 
 pub(crate) fn add(count: &mut u64, more: u64) {
     *count = count.saturating_add(more);
-}
-
-fn outcome_detail(outcome: &Outcome) -> Option<&str> {
-    match outcome {
-        Outcome::NotSent { detail }
-        | Outcome::Rejected { detail, .. }
-        | Outcome::Unknown { detail } => Some(detail),
-        Outcome::Accepted { .. } | Outcome::Paid { .. } | Outcome::Duplicate => None,
-    }
-}
-
-fn answer_detail(answer: &Answer) -> Option<&str> {
-    match answer {
-        Answer::NotPaid { detail, .. }
-        | Answer::Returned { detail }
-        | Answer::Failed { detail } => Some(detail),
-        Answer::Paid { .. } | Answer::Pending { .. } | Answer::NotFound => None,
-    }
 }

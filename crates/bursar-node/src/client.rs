@@ -1,7 +1,7 @@
-//! Bursar's API from the outside: a request out, JSON or a problem back.
+//! HTTP client of the Bursar API: sends a request, returns JSON or a problem.
 //!
-//! What carries an idempotency key is asked again by itself when nobody knows whether it was done: the same key is the
-//! same request, and nothing is done twice. Everything else is asked once.
+//! A request with an idempotency key is retried when its outcome is unknown: the server executes a key once. A request
+//! without a key is sent once.
 
 use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,23 +19,23 @@ use tokio::net::TcpStream;
 
 use crate::failure::Failure;
 
-/// Statements and long lists are large; nothing is larger than this.
+/// Upper bound of a response body; statements and long lists are large.
 const BODY_MAX: usize = 64 * 1024 * 1024;
-/// From the first attempt to connect to the last byte: reports over large books take their time.
+/// From the first attempt to connect to the last byte; reports over large books are slow.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// Before what may be asked again is asked again.
-const RESTS_MS: [u64; 5] = [100, 200, 400, 800, 1_600];
+/// Pauses between retries of a request with an idempotency key.
+const RETRY_PAUSES_MS: [u64; 5] = [100, 200, 400, 800, 1_600];
 
-/// Something to ask the server.
+/// A request to the API.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct ApiRequest {
     method: Method,
     path: String,
     body: Option<Value>,
     idempotency_key: Option<String>,
 }
 
-impl Ask {
+impl ApiRequest {
     pub fn new(method: Method, path: impl Into<String>) -> Self {
         Self { method, path: path.into(), body: None, idempotency_key: None }
     }
@@ -56,13 +56,13 @@ impl Ask {
         Self::new(Method::DELETE, path)
     }
 
-    /// Asked again and again under this key, it is done once.
+    /// Sets the idempotency key: however often the request is sent, the server executes it once.
     #[must_use]
     pub fn keyed(self, key: impl Into<String>) -> Self {
         Self { idempotency_key: Some(key.into()), ..self }
     }
 
-    /// A value of the query, if there is one.
+    /// Adds a query parameter if it has a value.
     #[must_use]
     pub fn with(mut self, name: &str, value: Option<impl Display>) -> Self {
         if let Some(value) = value {
@@ -73,37 +73,37 @@ impl Ask {
     }
 }
 
-/// What the server said.
+/// A successful response.
 #[derive(Debug)]
-pub struct Answer {
-    /// As it came.
+pub struct ApiResponse {
+    /// The body as received.
     pub text: String,
     pub json: Value,
-    /// It was answered before: nothing was done this time.
+    /// The server replayed the stored reply of this idempotency key and executed nothing.
     pub is_replay: bool,
 }
 
-/// Why there is no good answer.
+/// Why there is no successful response.
 #[derive(Debug)]
-pub enum Trouble {
-    /// The server said no.
+pub enum ApiError {
+    /// The server rejected the request.
     Problem { status: u16, code: String, detail: String },
-    /// Nobody was there to be asked.
+    /// The server could not be reached; the request was not sent.
     NotSent(String),
-    /// It was sent, and there is no answer.
+    /// The request was sent and no response arrived: its outcome is unknown.
     Lost(String),
 }
 
-impl Trouble {
-    /// Whether asking again under the same key may help.
-    const fn may_pass(&self) -> bool {
+impl ApiError {
+    /// Whether a retry with the same key may succeed.
+    const fn is_retryable(&self) -> bool {
         match self {
             Self::Problem { status, .. } => matches!(*status, 429 | 503),
             Self::NotSent(_) | Self::Lost(_) => true,
         }
     }
 
-    /// In words, for whoever asked without a key.
+    /// The message for a request without an idempotency key.
     pub fn failure(self) -> Failure {
         Failure::new(match self {
             Self::Problem { status, code, detail } => format!("{detail} ({code}, {status})"),
@@ -111,13 +111,13 @@ impl Trouble {
                 "{why}. Nothing was sent; check that the server runs, and BURSAR_URL or --url"
             ),
             Self::Lost(why) => format!(
-                "{why}. It was sent, and nobody knows whether it was done; look before you ask again"
+                "{why}. The request was sent and its outcome is unknown; look before you ask again"
             ),
         })
     }
 }
 
-/// A server that is asked with one key. Connections are kept for the next request.
+/// A connection pool to one server, authenticated with one API key.
 #[derive(Debug)]
 pub struct Client {
     target: Target,
@@ -135,7 +135,7 @@ impl Client {
         let bearer = |key: &Secret| {
             let mut value = HeaderValue::from_str(&format!("Bearer {}", key.reveal()))
                 .map_err(|_| Failure::new("the key cannot be sent in a header. Nothing was sent; use printable characters only"))?;
-            // Nobody prints it by accident.
+            // Keeps the key out of debug output.
             value.set_sensitive(true);
             Ok::<_, Failure>(value)
         };
@@ -143,66 +143,66 @@ impl Client {
         Ok(Self { target, tls, authorization, idle: Mutex::default() })
     }
 
-    /// Asks; what carries a key is asked again if that may help.
-    pub async fn ask(&self, ask: &Ask) -> Result<Answer, Trouble> {
+    /// Sends a request; one with an idempotency key is retried.
+    pub async fn send(&self, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
         let mut was_lost = None;
-        let rests = RESTS_MS.iter().filter(|_| ask.idempotency_key.is_some());
-        for rest in rests {
-            match self.ask_once(ask).await {
-                Err(trouble) if trouble.may_pass() => {
-                    if let Trouble::Lost(why) = trouble {
+        let pauses = RETRY_PAUSES_MS.iter().filter(|_| request.idempotency_key.is_some());
+        for pause in pauses {
+            match self.send_once(request).await {
+                Err(error) if error.is_retryable() => {
+                    if let ApiError::Lost(why) = error {
                         was_lost = Some(why);
                     }
                 }
                 answered => return answered,
             }
-            tokio::time::sleep(Duration::from_millis(*rest)).await;
+            tokio::time::sleep(Duration::from_millis(*pause)).await;
         }
-        // Once something was lost, a later try that was not taken proves nothing about it.
-        self.ask_once(ask).await.map_err(|trouble| match was_lost {
-            Some(why) if trouble.may_pass() => Trouble::Lost(why),
-            Some(_) | None => trouble,
+        // A lost response stays lost: a later retry that failed to connect proves nothing about it.
+        self.send_once(request).await.map_err(|error| match was_lost {
+            Some(why) if error.is_retryable() => ApiError::Lost(why),
+            Some(_) | None => error,
         })
     }
 
-    async fn ask_once(&self, ask: &Ask) -> Result<Answer, Trouble> {
-        let request = self.request(ask).map_err(Trouble::NotSent)?;
+    async fn send_once(&self, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+        let request = self.http_request(request).map_err(ApiError::NotSent)?;
         let authority = &self.target.authority;
         let sender = if let Some(sender) = self.take_idle() {
             sender
         } else {
             let connected = tokio::time::timeout(TIMEOUT, self.connect()).await;
-            let late = |_| Trouble::NotSent(format!("cannot reach {authority} in time"));
-            connected.map_err(late)?.map_err(Trouble::NotSent)?
+            let late = |_| ApiError::NotSent(format!("cannot reach {authority} in time"));
+            connected.map_err(late)?.map_err(ApiError::NotSent)?
         };
-        match tokio::time::timeout(TIMEOUT, self.talk(sender, request)).await {
+        match tokio::time::timeout(TIMEOUT, self.exchange(sender, request)).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(why)) => Err(Trouble::Lost(format!("no answer from {authority}: {why}"))),
-            Err(_) => Err(Trouble::Lost(format!("no answer from {authority} in time"))),
+            Ok(Err(why)) => Err(ApiError::Lost(format!("no answer from {authority}: {why}"))),
+            Err(_) => Err(ApiError::Lost(format!("no answer from {authority} in time"))),
         }
     }
 
-    fn request(&self, ask: &Ask) -> Result<Request<Full<Bytes>>, String> {
-        let mut request = Request::builder()
-            .method(&ask.method)
-            .uri(format!("{}{}", self.target.path, ask.path))
+    fn http_request(&self, request: &ApiRequest) -> Result<Request<Full<Bytes>>, String> {
+        let mut http = Request::builder()
+            .method(&request.method)
+            .uri(format!("{}{}", self.target.path, request.path))
             .header(HOST, &self.target.authority)
             .header(ACCEPT, "application/json");
         if let Some(authorization) = &self.authorization {
-            request = request.header(AUTHORIZATION, authorization);
+            http = http.header(AUTHORIZATION, authorization);
         }
-        if let Some(key) = &ask.idempotency_key {
-            request = request.header("idempotency-key", key);
+        if let Some(key) = &request.idempotency_key {
+            http = http.header("idempotency-key", key);
         }
-        let body = match &ask.body {
+        let body = match &request.body {
             Some(body) => {
-                request = request.header(CONTENT_TYPE, "application/json");
+                http = http.header(CONTENT_TYPE, "application/json");
                 Bytes::from(body.to_string())
             }
             None => Bytes::new(),
         };
         let unwritable = |error| format!("the request cannot be written: {error}");
-        request.body(Full::new(body)).map_err(unwritable)
+        http.body(Full::new(body)).map_err(unwritable)
     }
 
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
@@ -216,11 +216,11 @@ impl Client {
         }
     }
 
-    async fn talk(
+    async fn exchange(
         &self,
         mut sender: SendRequest<Full<Bytes>>,
         request: Request<Full<Bytes>>,
-    ) -> Result<Result<Answer, Trouble>, String> {
+    ) -> Result<Result<ApiResponse, ApiError>, String> {
         let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
         let (head, body) = response.into_parts();
         let body = Limited::new(body, BODY_MAX).collect().await;
@@ -233,7 +233,7 @@ impl Client {
         }
         let is_replay = head.headers.contains_key("idempotent-replayed");
         let json = json.ok_or("it is not JSON; is this Bursar?")?;
-        Ok(Ok(Answer { text, json, is_replay }))
+        Ok(Ok(ApiResponse { text, json, is_replay }))
     }
 
     /// A connection that the server has not closed.
@@ -259,15 +259,15 @@ where
     let (sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|error| format!("cannot talk to the server: {error}"))?;
-    // Why it ended is told to whoever talks over it.
+    // The sender reports why the connection ended.
     tokio::spawn(async move { drop(connection.await) });
     Ok(sender)
 }
 
-/// A problem as RFC 9457 has it, or whatever stands between us and the server.
-fn problem(status: u16, json: Option<&Value>) -> Trouble {
+/// An RFC 9457 problem, or the error page of a proxy.
+fn problem(status: u16, json: Option<&Value>) -> ApiError {
     let text = |name: &str| json.and_then(|json| json.get(name)).and_then(Value::as_str);
     let detail = text("detail").unwrap_or("the answer says no more; is this Bursar?");
     let code = text("code").unwrap_or("unknown");
-    Trouble::Problem { status, code: code.to_owned(), detail: detail.to_owned() }
+    ApiError::Problem { status, code: code.to_owned(), detail: detail.to_owned() }
 }

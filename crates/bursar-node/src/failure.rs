@@ -1,4 +1,4 @@
-//! Why a command stopped, in words for people.
+//! The error of a command, as printed to the terminal.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use bursar_store::StoreError;
 
-/// A command that did not do what it was asked to do.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something to say in one sentence or more.
+    /// A message of one or more sentences.
     Plain(String),
-    /// A message that was laid out elsewhere, such as a compiler's.
+    /// A message with its own layout, such as diagnostics with source excerpts.
     Rendered(String),
-    /// The reader went away (`bursar … | head`): there is nobody to tell.
-    Unheard,
+    /// The reader of standard output has closed it (`bursar … | head`): nothing is printed.
+    BrokenPipe,
 }
 
 impl Failure {
@@ -22,13 +22,13 @@ impl Failure {
         Self::Plain(message.into())
     }
 
-    /// The same failure, with what else there is to know.
+    /// Appends a sentence.
     #[must_use]
     pub fn and(self, more: &str) -> Self {
         match self {
             Self::Plain(message) => Self::Plain(format!("{message}. {more}")),
             Self::Rendered(message) => Self::Rendered(format!("{message}\n{more}")),
-            Self::Unheard => Self::Unheard,
+            Self::BrokenPipe => Self::BrokenPipe,
         }
     }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Plain(message) => write!(f, "error: {message}"),
             Self::Rendered(message) => f.write_str(message),
-            Self::Unheard => Ok(()),
+            Self::BrokenPipe => Ok(()),
         }
     }
 }
@@ -59,7 +59,7 @@ impl From<StoreError> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == ErrorKind::BrokenPipe {
-            return Self::Unheard;
+            return Self::BrokenPipe;
         }
         Self::new(format!("cannot write the output: {error}"))
     }

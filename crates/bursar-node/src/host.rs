@@ -1,4 +1,4 @@
-//! Which host drives flows, and where the cluster is: arguments that several commands share.
+//! Arguments that select the host of flows and the Temporal cluster.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +21,15 @@ pub enum EngineName {
     Temporal,
 }
 
+impl EngineName {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Temporal => "temporal",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Args)]
 pub struct ClusterArguments {
     /// The Temporal cluster
@@ -34,13 +43,13 @@ pub struct ClusterArguments {
     /// Its namespace
     #[arg(long, value_name = "NS", env = "TEMPORAL_NAMESPACE", default_value = "default")]
     pub namespace: String,
-    /// TLS, by the certificates that this machine trusts; an API key in `TEMPORAL_API_KEY` turns it on as well
+    /// Use TLS with the trusted certificates of this machine; an API key in `TEMPORAL_API_KEY` also turns TLS on
     #[arg(long = "temporal-tls", env = "TEMPORAL_TLS", value_parser = FalseyValueParser::new())]
     pub is_tls: bool,
-    /// Whom to trust instead, as PEM
+    /// The CA certificate to trust instead, as PEM
     #[arg(long = "temporal-ca", value_name = "FILE", env = "TEMPORAL_TLS_SERVER_CA_CERT_PATH")]
     pub ca: Option<PathBuf>,
-    /// What this process shows to the cluster, as PEM
+    /// The client certificate, as PEM
     #[arg(
         long = "temporal-cert",
         value_name = "FILE",
@@ -48,7 +57,7 @@ pub struct ClusterArguments {
         requires = "key"
     )]
     pub certificate: Option<PathBuf>,
-    /// The key of that certificate, as PEM
+    /// The private key of the client certificate, as PEM
     #[arg(
         long = "temporal-key",
         value_name = "FILE",
@@ -56,14 +65,14 @@ pub struct ClusterArguments {
         requires = "certificate"
     )]
     pub key: Option<PathBuf>,
-    /// The name in the cluster's certificate, if it is not that of the address
+    /// The name in the cluster's certificate, if it differs from the address
     #[arg(long = "temporal-server-name", value_name = "NAME", env = "TEMPORAL_TLS_SERVER_NAME")]
     pub server_name: Option<String>,
 }
 
 #[cfg(feature = "temporal")]
 mod here {
-    //! This binary speaks Temporal.
+    //! The build with Temporal.
 
     use std::path::PathBuf;
 
@@ -73,7 +82,7 @@ mod here {
     use crate::failure::Failure;
 
     impl ClusterArguments {
-        pub(super) fn is_understood(&self) -> Result<(), Failure> {
+        pub(super) fn check_options(&self) -> Result<(), Failure> {
             let checked = self.options()?.check();
             checked.map_err(|error| Failure::new(error.to_string()))
         }
@@ -104,10 +113,10 @@ mod here {
 }
 
 impl ClusterArguments {
-    /// Everything that can be known before anything is started. Several processes share the books, and real time: these
-    /// are in PostgreSQL, and nobody moves a clock.
+    /// Checks the arguments before anything is started. A cluster needs PostgreSQL, which several processes can share, and
+    /// real time instead of a test clock.
     pub fn check(&self, location: &Location, has_test_clock: bool) -> Result<(), Failure> {
-        self.is_understood()?;
+        self.check_options()?;
         if has_test_clock {
             return Err(Failure::new(
                 "a Temporal cluster runs on real time: nothing was started. Leave out --test-clock, or --engine temporal",
@@ -124,21 +133,21 @@ impl ClusterArguments {
 
 #[cfg(not(feature = "temporal"))]
 impl ClusterArguments {
-    #[expect(clippy::unused_self, reason = "the other build looks at it")]
-    fn is_understood(&self) -> Result<(), Failure> {
-        Err(not_here())
+    #[expect(clippy::unused_self, reason = "the build with Temporal uses it")]
+    fn check_options(&self) -> Result<(), Failure> {
+        Err(built_without_temporal())
     }
 }
 
-/// The arguments are the same in every build, so that nobody wonders where they are.
+/// The arguments exist in every build; without Temporal they fail with this message.
 #[cfg(not(feature = "temporal"))]
-pub fn not_here() -> Failure {
+pub fn built_without_temporal() -> Failure {
     Failure::new(
         "this binary was built without Temporal: nothing was started. Build it with `cargo build --release --features temporal`",
     )
 }
 
-/// Tells the cluster what is saved for it, as long as the process runs. It ends only if it fails.
+/// Relays the outbox to the cluster while the process runs. Ends only with a failure.
 #[cfg(not(feature = "temporal"))]
 pub fn relay(
     _: &ClusterArguments,
@@ -146,7 +155,7 @@ pub fn relay(
     _: &Location,
     _: &Arc<Rules>,
 ) -> Result<JoinHandle<Failure>, Failure> {
-    Err(not_here())
+    Err(built_without_temporal())
 }
 
 #[cfg(feature = "temporal")]
@@ -156,7 +165,7 @@ pub fn relay(
     location: &Location,
     rules: &Arc<Rules>,
 ) -> Result<JoinHandle<Failure>, Failure> {
-    let office = Arc::new(node.office(location.clone(), Arc::clone(rules)));
+    let port = Arc::new(node.port(location.clone(), Arc::clone(rules)));
     let options = cluster.options()?;
-    Ok(tokio::spawn(crate::temporal::relay(office, options)))
+    Ok(tokio::spawn(crate::temporal::relay(port, options)))
 }

@@ -1,11 +1,13 @@
-//! Composition of one Bursar process: configuration, engine, API and channels; and what the commands share: terminal, reports,
-//! failures and the HTTP client of a running server.
+//! Composition of one Bursar process: configuration, engine, API and channels. Also shared by the commands: terminal output,
+//! reports, failures and the HTTP client of a running server.
 
 pub mod client;
+pub mod cluster_args;
 pub mod config;
 pub mod failure;
 pub mod host;
 pub mod node;
+mod outside;
 pub mod report;
 pub mod rulebook;
 pub mod signals;
@@ -13,4 +15,3 @@ pub mod signals;
 pub mod temporal;
 pub mod terminal;
 pub mod vault;
-pub mod visit;

@@ -1,46 +1,41 @@
-//! One process of Bursar: the engine on a thread of its own, the API and the channels beside it.
+//! One Bursar process: the engine on its own thread, the API and the channels on another runtime.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use bursar_connect::Connections;
-use bursar_connect::webhook::{Post, Sender, Vault};
-use bursar_core::delivery::{self, Parcel};
-use bursar_core::effect::Effect;
+use bursar_connect::webhook::{Sender, Vault, WebhookClient};
 use bursar_core::ids::Seed;
-use bursar_core::payout::Event;
-use bursar_core::request::Body;
 use bursar_core::rules::Rules;
-use bursar_engine::{
-    Channels, Clock, Courier, Handle, Host, Limits, NotAdvanced, SystemClock, TestClock,
-};
-use bursar_server::{
-    App, ChannelNumbers, DeliveryNumbers, Numbers, Settings, Submit, Submitted, Unanswered,
-};
+use bursar_core::turn::Body;
+use bursar_engine::{Clock, Handle, Host, Limits, NotAdvanced, Outside, SystemClock, TestClock};
+use bursar_server::{App, ChannelStats, DeliveryStats, HostStats, Settings, Submitted, Unanswered};
 use bursar_store::{AnyStore, Browse as _, Location};
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use crate::failure::Failure;
+use crate::outside::{Channels, Connectors};
 #[cfg(feature = "temporal")]
-use crate::temporal::{NodeOffice, Reader};
+use crate::temporal::{NodePort, Reader};
 use crate::vault;
 
-/// An engine that runs.
+/// A running engine.
 pub struct Node {
     handle: Handle,
     clock: Arc<dyn Clock>,
     thread: JoinHandle<()>,
-    /// Everybody whom effects go to, for another host that runs them.
-    #[cfg_attr(not(feature = "temporal"), expect(dead_code, reason = "only that host asks"))]
-    outside: (Arc<dyn Channels>, Arc<dyn Courier>),
-    /// What secrets are sealed with here.
+    /// For a host that runs effects itself.
+    #[cfg_attr(
+        not(feature = "temporal"),
+        expect(dead_code, reason = "used by the Temporal host only")
+    )]
+    outside: Arc<dyn Outside>,
+    /// The keys that encrypt endpoint secrets.
     pub vault: Option<Arc<Vault>>,
-    /// Ends when the engine has.
+    /// Completes when the engine ends.
     pub ended: oneshot::Receiver<()>,
 }
 
@@ -50,44 +45,18 @@ impl std::fmt::Debug for Node {
     }
 }
 
-/// Everybody whom the engine sends to.
-pub struct Outside {
-    pub channels: Arc<dyn Channels>,
+/// The connectors that run effects.
+pub struct Calls {
+    /// Runs every effect except webhook calls.
+    pub channels: Arc<dyn Outside>,
     pub sender: Arc<Sender>,
-    /// What secrets are sealed with, if somebody has named it.
+    /// The keys that encrypt endpoint secrets, if configured.
     pub keys: Option<String>,
 }
 
-impl std::fmt::Debug for Outside {
+impl std::fmt::Debug for Calls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Outside").finish_non_exhaustive()
-    }
-}
-
-/// The channels, as the engine wants them.
-struct Wired(Connections);
-
-impl Channels for Wired {
-    fn run(
-        &self,
-        effect: Effect,
-        deadline: Instant,
-    ) -> Pin<Box<dyn Future<Output = Event> + Send>> {
-        self.0.run(effect, deadline)
-    }
-}
-
-/// Whoever brings what merchants are told, as the engine wants it.
-struct Carrier(Post);
-
-impl Courier for Carrier {
-    fn send(
-        &self,
-        parcel: Parcel,
-        deadline: Instant,
-    ) -> Pin<Box<dyn Future<Output = delivery::Event> + Send>> {
-        let post = self.0.clone();
-        Box::pin(async move { post.send(parcel, deadline).await })
+        f.debug_struct("Calls").finish_non_exhaustive()
     }
 }
 
@@ -104,19 +73,19 @@ impl Node {
         } else {
             Arc::new(SystemClock::default())
         };
-        let keys = vault::named();
-        let outside = Outside { channels: Arc::new(Wired(connections)), sender, keys };
-        Self::start_with(location, rules, outside, clock).await
+        let keys = vault::from_environment();
+        let calls = Calls { channels: Arc::new(Channels(connections)), sender, keys };
+        Self::start_with(location, rules, calls, clock).await
     }
 
-    /// The same with whatever channels and clock there are.
+    /// The same with given connectors and a given clock.
     pub async fn start_with(
         location: &Location,
         rules: Arc<Rules>,
-        outside: Outside,
+        calls: Calls,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Failure> {
-        let Outside { channels, sender, keys } = outside;
+        let Calls { channels, sender, keys } = calls;
         let seed = fresh_seed()?;
         let effects = tokio::runtime::Handle::current();
         let (started, is_started) = oneshot::channel();
@@ -132,14 +101,14 @@ impl Node {
                 Ok(opened) => opened,
                 Err(failure) => return drop(started.send(Err(failure))),
             };
-            let courier: Arc<dyn Courier> = Arc::new(Carrier(Post::new(sender, vault.clone())));
-            let for_engine = Arc::clone(&channels);
+            let webhooks = WebhookClient::new(sender, vault.clone());
+            let outside: Arc<dyn Outside> = Arc::new(Connectors { channels, webhooks });
+            let for_engine = Arc::clone(&outside);
             let (host, handle) =
                 Host::new(store, rules, for_engine, engine_clock, (limits(), seed));
-            let outside = (channels, Arc::clone(&courier));
-            // Whoever waited may have gone; then nobody asks either.
+            // The caller may have stopped waiting.
             drop(started.send(Ok((handle, vault, outside))));
-            let host = host.with_courier(courier).with_effects_on(effects);
+            let host = host.with_effects_on(effects);
             drop(runtime.block_on(host.run()));
         })?;
         let gone = |_| Failure::new("the engine ended before it began. Nothing was started");
@@ -147,30 +116,29 @@ impl Node {
         Ok(Self { handle, clock, thread, outside, vault, ended })
     }
 
-    pub fn submit(&self) -> Arc<dyn Submit> {
+    pub fn host(&self) -> Arc<dyn bursar_server::Host> {
         Arc::new(Engine { handle: self.handle.clone(), clock: Arc::clone(&self.clock) })
     }
 
-    /// For the Temporal host, which runs effects itself.
+    /// The port for the Temporal host, which runs effects itself.
     #[cfg(feature = "temporal")]
-    pub fn office(&self, location: Location, rules: Arc<Rules>) -> NodeOffice {
-        NodeOffice {
+    pub fn port(&self, location: Location, rules: Arc<Rules>) -> NodePort {
+        NodePort {
             handle: self.handle.clone(),
             clock: Arc::clone(&self.clock),
-            channels: Arc::clone(&self.outside.0),
-            courier: Arc::clone(&self.outside.1),
+            outside: Arc::clone(&self.outside),
             rules,
             runtime: tokio::runtime::Handle::current(),
             reader: Reader::new(location),
         }
     }
 
-    /// Takes nothing new, and comes to rest once everything in flight is back and saved.
+    /// Stops accepting requests and drains.
     pub fn stop(&self) {
         self.handle.stop();
     }
 
-    /// Once it has ended.
+    /// Returns the result of the engine; call it after `ended`.
     pub fn join(self) -> Result<(), Failure> {
         self.thread.join().map_err(|_| {
             Failure::new(
@@ -180,7 +148,7 @@ impl Node {
     }
 }
 
-/// As many deliveries at once as half of the files that may be open.
+/// Limits concurrent deliveries to half of the open-file limit.
 fn limits() -> Limits {
     let known = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let files = known.lines().find_map(|line| line.strip_prefix("Max open files"));
@@ -190,7 +158,7 @@ fn limits() -> Limits {
     Limits { deliveries_max: limits.deliveries_max.min(most), ..limits }
 }
 
-/// The books, if every payout that is under way has its channel: the others could not come to an end.
+/// Opens the books; fails if a payout in progress uses a channel that is not configured, because it could not end.
 async fn open(
     location: &Location,
     rules: &Rules,
@@ -210,14 +178,14 @@ async fn open(
     )))
 }
 
-/// The embedded engine, as the server wants it.
+/// The embedded engine as the host port of the server.
 struct Engine {
     handle: Handle,
     clock: Arc<dyn Clock>,
 }
 
-impl Submit for Engine {
-    fn ask(&self, body: Body) -> Submitted<'_, bursar_core::request::Answer> {
+impl bursar_server::Host for Engine {
+    fn ask(&self, body: Body) -> Submitted<'_, bursar_core::turn::Answer> {
         Box::pin(async move {
             self.handle.ask(body).await.map_err(|error| match error {
                 bursar_engine::Unanswered::Busy => Unanswered::Busy,
@@ -230,21 +198,21 @@ impl Submit for Engine {
         })
     }
 
-    fn numbers(&self) -> Numbers {
+    fn stats(&self) -> HostStats {
         let stats = self.handle.stats();
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        let channel = |stats: &bursar_engine::ChannelStats| ChannelNumbers {
+        let channel = |stats: &bursar_engine::ChannelStats| ChannelStats {
             submissions: stats.submissions,
             unknown: stats.unknown,
             unmapped: stats.unmapped,
         };
-        Numbers {
+        HostStats {
             turns: stats.turns,
             requests: stats.requests,
             not_saved: stats.not_saved,
             panics: stats.panics,
-            quarantined: stats.set_aside,
-            dropped_reports: stats.dropped_reports,
+            quarantined: stats.quarantined,
+            dropped_reports: stats.dropped_outcomes,
             in_flight: count(stats.in_flight),
             inbox: count(stats.inbox),
             last_turn: stats.last_turn_at,
@@ -255,8 +223,8 @@ impl Submit for Engine {
                 .iter()
                 .map(|(name, stats)| (name.clone(), channel(stats)))
                 .collect(),
-            deliveries: DeliveryNumbers {
-                taken: stats.deliveries.taken,
+            deliveries: DeliveryStats {
+                taken: stats.deliveries.accepted,
                 failed: stats.deliveries.failed,
                 unsendable: stats.deliveries.unsendable,
                 unsent: stats.deliveries.unsent,
@@ -283,7 +251,7 @@ impl Submit for Engine {
     }
 }
 
-/// Watches for what somebody must look at, and shows how it goes to whoever asks there; for ever.
+/// Raises alerts, and serves the probes if there is a listener. Never ends.
 #[cfg(feature = "temporal")]
 pub async fn watch(app: App, listener: Option<TcpListener>) {
     let watching = bursar_server::watch(app.clone());
@@ -292,16 +260,16 @@ pub async fn watch(app: App, listener: Option<TcpListener>) {
     tokio::join!(watching, async { drop(shown.await) });
 }
 
-/// Serves the API until `stopped`, and finishes what is being asked.
+/// Serves the API until `stopped`, then finishes open requests.
 pub async fn serve(
     listener: TcpListener,
-    submit: Arc<dyn Submit>,
+    host: Arc<dyn bursar_server::Host>,
     location: Location,
     rules: Arc<Rules>,
     settings: Settings,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Failure> {
-    let app = App::new(submit, location, rules, settings);
+    let app = App::new(host, location, rules, settings);
     let watching = tokio::spawn(bursar_server::watch(app.clone()));
     let router = bursar_server::router(&app);
     let served = axum::serve(listener, router).with_graceful_shutdown(stopped).await;
@@ -309,7 +277,7 @@ pub async fn serve(
     served.map_err(|error| Failure::new(format!("the API has ended: {error}")))
 }
 
-/// Chance, for the ids of what this process makes.
+/// A random seed for the ids that this process creates.
 pub fn fresh_seed() -> Result<Seed, Failure> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use bursar_core::rulebook::{Rulebook, RulebookError};
+use bursar_core::ledger::rulebook::{Rulebook, RulebookError};
 
 use crate::failure::Failure;
 
-/// The bundled rulebook, with another chart if one is named. Drift is listed whole.
+/// Loads the bundled rulebook, with another chart if one is given. The failure lists every drift.
 pub fn load_rulebook(chart: Option<&Path>) -> Result<Rulebook, Failure> {
     let loaded = match chart {
         Some(path) => {

@@ -1,10 +1,10 @@
-//! Being asked to stop.
+//! Stop signals.
 
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 
-/// Ends when somebody wants this process to stop. Whoever asks after it was made is heard.
+/// Completes on SIGTERM or SIGINT. The handlers are installed when this returns.
 pub fn stop() -> Result<impl Future<Output = ()>, Failure> {
     let cannot = |error| Failure::new(format!("cannot wait for signals: {error}"));
     let mut terminated = signal(SignalKind::terminate()).map_err(cannot)?;

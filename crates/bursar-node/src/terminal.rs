@@ -1,4 +1,4 @@
-//! The one place that writes to the terminal.
+//! All output to the terminal.
 
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
@@ -10,21 +10,22 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::failure::Failure;
 
-/// Standard output for those who write much.
+/// Buffered standard output, for reports.
 pub type Out = BufWriter<StdoutLock<'static>>;
 
 pub fn out() -> Out {
     BufWriter::new(io::stdout().lock())
 }
 
-/// Logs go to standard error, as `BURSAR_LOG` says; `BURSAR_LOG_FORMAT=json` for programs.
+/// Logs to standard error. `BURSAR_LOG` is the filter; `BURSAR_LOG_FORMAT=json` selects JSON.
 pub fn log() -> Result<(), Failure> {
     let filter = EnvFilter::builder()
         .with_default_directive(LevelFilter::INFO.into())
         .with_env_var("BURSAR_LOG")
         .try_from_env();
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("info"));
-    let logger = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let logger =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false);
     let is_json = std::env::var("BURSAR_LOG_FORMAT").is_ok_and(|format| format == "json");
     let set = if is_json { logger.json().try_init() } else { logger.try_init() };
     set.map_err(|error| Failure::new(format!("cannot log: {error}. Nothing was started")))
@@ -37,7 +38,7 @@ pub fn say(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A text from outside, with everything that would steer the terminal made visible.
+/// Escapes control characters in a text from outside.
 pub fn printable(text: &str) -> String {
     let show = |character: char| -> String {
         if character.is_control() {
@@ -55,12 +56,12 @@ pub fn to_json(value: &impl Serialize) -> Result<String, Failure> {
         .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))
 }
 
-/// Writes a failure to standard error. If that is gone too, there is nobody left to tell.
-pub fn complain(failure: &Failure) {
+/// Writes a failure to standard error. A closed standard error is ignored.
+pub fn print_failure(failure: &Failure) {
     drop(writeln!(io::stderr().lock(), "{failure}"));
 }
 
-/// A progress bar with a rate, hidden unless somebody is watching.
+/// A progress bar with a rate, hidden unless standard error is a terminal.
 pub fn progress(length: u64, what: &'static str) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -73,7 +74,7 @@ pub fn progress(length: u64, what: &'static str) -> ProgressBar {
     }
 }
 
-/// The same for payouts on their way, with how many stand where.
+/// The same for payouts in progress, with a count per status.
 pub fn status_progress(length: u64) -> ProgressBar {
     let bar = progress(length, "");
     match ProgressStyle::with_template("{bar:40} {pos}/{len} ended, {elapsed}\n{wide_msg}") {
@@ -82,7 +83,7 @@ pub fn status_progress(length: u64) -> ProgressBar {
     }
 }
 
-/// The same for a file that is read, with its size.
+/// The same for reading a file, in bytes.
 pub fn byte_progress(length: u64) -> ProgressBar {
     let bar = progress(length, "");
     let style = ProgressStyle::with_template(
@@ -94,7 +95,7 @@ pub fn byte_progress(length: u64) -> ProgressBar {
     }
 }
 
-/// Writes a remark to standard error, beside the output.
+/// Writes a note to standard error.
 pub fn note(text: &str) {
     drop(writeln!(io::stderr().lock(), "{}", printable(text)));
 }

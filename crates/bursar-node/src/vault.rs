@@ -1,4 +1,4 @@
-//! The keys that secrets are sealed with: from the environment, or from a file beside the books.
+//! The keys that encrypt endpoint secrets: from the environment, or from a file in the data directory.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -13,21 +13,20 @@ use jiff::Timestamp;
 
 use crate::failure::Failure;
 
-/// `k2:<base64>,k1:…`: the first seals, all open.
+/// `k2:<base64>,k1:…`: the first key encrypts, all keys decrypt.
 const VARIABLE: &str = "BURSAR_SECRET_KEYS";
-/// Made where there is a directory for the books, so that one process alone needs no set-up.
+/// Created in the data directory, so that a single process needs no set-up.
 const FILE: &str = "secret-keys";
 
-/// How many endpoints are read at once.
+/// Endpoints per read.
 const PAGE: u32 = 500;
 
-/// What the environment says.
-pub fn named() -> Option<String> {
+/// The keys from the environment.
+pub fn from_environment() -> Option<String> {
     std::env::var(VARIABLE).ok().filter(|keys| !keys.is_empty())
 }
 
-/// A key of 32 random bytes, as it is written. It is named by its time: one that is made later, for other books or after
-/// this one was lost, is not taken for it.
+/// A key of 32 random bytes, in its text form. Its name is the time of its creation, so that a later key has another name.
 pub fn fresh() -> Result<String, Failure> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
@@ -36,13 +35,13 @@ pub fn fresh() -> Result<String, Failure> {
     Ok(format!("{name}:{}\n", Keyring::spell(&bytes)))
 }
 
-/// The keys, if there are any. A directory without keys gets some, unless something in it was sealed with others.
+/// Loads the keys. A data directory without keys gets a new one, unless its endpoints were encrypted with a missing key.
 pub async fn open(
     location: &Location,
     store: &mut AnyStore,
-    named: Option<String>,
+    configured: Option<String>,
 ) -> Result<Option<Arc<Vault>>, Failure> {
-    let text = match (named, location) {
+    let text = match (configured, location) {
         (Some(text), _) => Some(text),
         (None, Location::Directory(directory)) => from_file(&directory.join(FILE), store).await?,
         (None, Location::Database(_)) => None,
@@ -50,12 +49,12 @@ pub async fn open(
     let vault = text.map(|text| parse(&text)).transpose()?;
     let Sealed { secrets, unreadable } = sealed(store).await?;
     for id in &unreadable {
-        tracing::error!(id, "this endpoint cannot be read: what is told to it waits");
+        tracing::error!(id, "this endpoint cannot be read: its deliveries wait");
     }
     let opens = |endpoint: EndpointId, sealed: &str| {
         vault.as_ref().is_some_and(|vault| vault.open_secret(endpoint, sealed).is_ok())
     };
-    // What cannot be read was sealed as well.
+    // The secrets of an unreadable endpoint are encrypted too.
     let is_locked = vault.is_none() && !unreadable.is_empty();
     if is_locked || !secrets.iter().all(|(endpoint, sealed)| opens(*endpoint, sealed)) {
         return Err(Failure::new(format!(
@@ -84,7 +83,7 @@ async fn from_file(path: &Path, store: &mut AnyStore) -> Result<Option<String>, 
         return Ok(None);
     }
     let text = fresh()?;
-    // Whole or not at all, and readable for its owner alone.
+    // Written atomically, readable by its owner only.
     let unfinished = path.with_extension("unfinished");
     let mut options = std::fs::OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
@@ -94,10 +93,14 @@ async fn from_file(path: &Path, store: &mut AnyStore) -> Result<Option<String>, 
     if let Some(directory) = path.parent() {
         std::fs::File::open(directory)?.sync_all()?;
     }
+    tracing::warn!(
+        file = %path.display(),
+        "new secret keys were written: back this file up, apart from the books. Without it webhooks cannot be signed, and Bursar does not start"
+    );
     Ok(Some(text))
 }
 
-/// Every secret that was sealed, and whose it is; and the endpoints that cannot be read.
+/// Every encrypted secret with its endpoint, and the endpoints that cannot be read.
 #[derive(Debug, Default)]
 struct Sealed {
     secrets: Vec<(EndpointId, String)>,

@@ -1,95 +1,46 @@
-//! Who may do what: one table for every route. What is not in it is forbidden.
+//! The access table: which roles may use which route. Each resource owns its rows; a route without a row is forbidden.
+
+use std::sync::LazyLock;
 
 use axum::http::Method;
 use bursar_core::registry::Role;
 
-/// Who may use a route.
+use crate::{api, docs, metrics};
+
+/// What a route demands of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody, without a key.
+    /// No key.
     Open,
-    /// Whoever signs what they say.
+    /// A valid signature of the body, and no key.
     Signed,
+    /// A key with one of these roles.
     Roles(&'static [Role]),
 }
 
-const EVERYBODY: Access =
+/// Method, path and access of a route.
+pub type AccessRow = (&'static str, &'static str, Access);
+
+pub(crate) const EVERY_ROLE: Access =
     Access::Roles(&[Role::Merchant, Role::Operator, Role::Approver, Role::Admin]);
-const HOUSE: Access = Access::Roles(&[Role::Operator, Role::Approver, Role::Admin]);
-const OPERATORS: Access = Access::Roles(&[Role::Operator, Role::Admin]);
-const PAYERS: Access = Access::Roles(&[Role::Merchant, Role::Operator, Role::Admin]);
-const ADMIN: Access = Access::Roles(&[Role::Admin]);
+pub(crate) const STAFF: Access = Access::Roles(&[Role::Operator, Role::Approver, Role::Admin]);
+pub(crate) const OPERATORS: Access = Access::Roles(&[Role::Operator, Role::Admin]);
+pub(crate) const PAYERS: Access = Access::Roles(&[Role::Merchant, Role::Operator, Role::Admin]);
+pub(crate) const ADMIN: Access = Access::Roles(&[Role::Admin]);
 
-/// Merchants see and move only what is theirs, wherever they are let in.
-const TABLE: &[(&str, &str, Access)] = &[
-    ("GET", "/healthz", Access::Open),
-    ("GET", "/readyz", Access::Open),
-    ("GET", "/metrics", Access::Open),
-    ("GET", "/openapi.json", Access::Open),
-    ("GET", "/docs", Access::Open),
-    ("POST", "/v1/providers/{provider}/callbacks", Access::Signed),
-    ("PUT", "/v1/providers/{provider}/callbacks", Access::Signed),
-    ("POST", "/v1/merchants", ADMIN),
-    ("GET", "/v1/merchants", HOUSE),
-    ("GET", "/v1/merchants/{id}", EVERYBODY),
-    ("PATCH", "/v1/merchants/{id}", ADMIN),
-    ("GET", "/v1/merchants/{id}/balances", EVERYBODY),
-    ("GET", "/v1/merchants/{id}/statement", EVERYBODY),
-    ("POST", "/v1/merchants/{id}/keys", ADMIN),
-    ("GET", "/v1/merchants/{id}/keys", ADMIN),
-    ("POST", "/v1/keys", ADMIN),
-    ("GET", "/v1/keys", ADMIN),
-    ("DELETE", "/v1/keys/{id}", ADMIN),
-    ("POST", "/v1/beneficiaries", PAYERS),
-    ("GET", "/v1/beneficiaries", EVERYBODY),
-    ("GET", "/v1/beneficiaries/{id}", EVERYBODY),
-    ("POST", "/v1/payins", OPERATORS),
-    ("GET", "/v1/payins", EVERYBODY),
-    ("GET", "/v1/payins/{id}", EVERYBODY),
-    ("POST", "/v1/payouts", PAYERS),
-    ("GET", "/v1/payouts", EVERYBODY),
-    ("GET", "/v1/payouts/{id}", EVERYBODY),
-    ("POST", "/v1/payouts/{id}/cancel", PAYERS),
-    ("POST", "/v1/payouts/{id}/resolve", HOUSE),
-    ("GET", "/v1/payouts/{id}/timeline", EVERYBODY),
-    ("GET", "/v1/payouts/{id}/explain", EVERYBODY),
-    ("GET", "/v1/events", EVERYBODY),
-    ("POST", "/v1/webhook-endpoints", PAYERS),
-    ("GET", "/v1/webhook-endpoints", EVERYBODY),
-    ("GET", "/v1/webhook-endpoints/{id}", EVERYBODY),
-    ("PATCH", "/v1/webhook-endpoints/{id}", PAYERS),
-    ("DELETE", "/v1/webhook-endpoints/{id}", PAYERS),
-    ("POST", "/v1/webhook-endpoints/{id}/enable", PAYERS),
-    ("POST", "/v1/webhook-endpoints/{id}/disable", PAYERS),
-    ("POST", "/v1/webhook-endpoints/{id}/rotate-secret", PAYERS),
-    ("POST", "/v1/webhook-endpoints/{id}/test", PAYERS),
-    ("GET", "/v1/deliveries", EVERYBODY),
-    ("GET", "/v1/deliveries/{id}", EVERYBODY),
-    ("POST", "/v1/deliveries/{id}/replay", PAYERS),
-    ("GET", "/v1/dead-letters", EVERYBODY),
-    ("POST", "/v1/dead-letters/replay", PAYERS),
-    ("GET", "/v1/dispatch/freezes", HOUSE),
-    ("POST", "/v1/dispatch/freeze", HOUSE),
-    ("POST", "/v1/dispatch/unfreeze", HOUSE),
-    ("GET", "/v1/ledger/accounts", HOUSE),
-    ("POST", "/v1/ledger/transactions", ADMIN),
-    ("GET", "/v1/ledger/trial-balance", HOUSE),
-    ("GET", "/v1/ledger/alm", HOUSE),
-    ("GET", "/v1/ledger/chart", HOUSE),
-    ("GET", "/v1/ledger/drift", HOUSE),
-    ("GET", "/v1/ledger/verify", HOUSE),
-    ("GET", "/v1/audit", HOUSE),
-    ("POST", "/v1/test-clock/advance", ADMIN),
-];
+static TABLE: LazyLock<Vec<AccessRow>> = LazyLock::new(|| {
+    let beside_the_api = [metrics::ACCESS, docs::ACCESS];
+    beside_the_api.into_iter().chain(api::access()).flatten().copied().collect()
+});
 
-/// Every route, with its method and who may use it.
-pub const fn access_table() -> &'static [(&'static str, &'static str, Access)] {
-    TABLE
+/// The rows of all resources. A merchant key sees and moves only what belongs to its merchant, on every route.
+pub fn access_table() -> &'static [AccessRow] {
+    &TABLE
 }
 
-/// Who may use this route; nobody, if it is not known.
+/// The access of a route; a route without a row admits no role.
 pub fn access(method: &Method, path: &str) -> Access {
-    // Whoever may read a thing may ask whether it is there.
+    // HEAD is GET without the body.
     let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
     let known = TABLE.iter().find(|(verb, route, _)| *verb == method && *route == path);
     known.map_or(Access::Roles(&[]), |(.., access)| *access)

@@ -1,27 +1,28 @@
-//! Whoever watches: raises an alert when somebody must look, and clears it when it is over.
+//! The watcher: raises alerts for operators, and clears them when their cause is gone.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use bursar_core::flow::Kind as _;
+use bursar_core::payouts::Payout;
 use bursar_core::registry::{Alert, Change, Content, Kind, Registration};
-use bursar_core::request::Body;
 use bursar_store::{Browse as _, Live, Overdue};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::App;
-use crate::port::{ChannelNumbers, DeliveryNumbers, Numbers};
+use crate::port::{ChannelStats, DeliveryStats, HostStats};
 use crate::problem::Problem;
 
-/// When somebody must look.
+/// The thresholds of alerts.
 #[derive(Debug, Clone, Copy)]
 pub struct AlertLimits {
-    /// A payout that is stuck for longer.
+    /// The maximum age of a stuck payout.
     pub stuck_age: SignedDuration,
-    /// A Temporal cluster should have been told something for longer, and nobody has tried.
+    /// The maximum delay of an outbox entry for the Temporal cluster.
     pub outbox_age: SignedDuration,
-    /// More unknown outcomes than this in a hundred submissions of a channel.
+    /// The maximum percentage of submissions of a channel with an unknown outcome.
     pub unknown_percent: u64,
-    /// Fewer submissions prove nothing: they are counted together with the next ones.
+    /// The minimum sample: fewer submissions are counted together with the next ones.
     pub submissions_min: u64,
 }
 
@@ -37,19 +38,19 @@ impl Default for AlertLimits {
 }
 
 const EVERY: Duration = Duration::from_secs(5);
-/// However many flows there are, looking takes at most one part in so many of the time.
+/// The watcher uses at most one part in so many of the time, however many flows there are.
 const SHARE: u32 = 20;
-/// But nobody is left unwatched for longer.
+/// The maximum pause between two checks.
 const LONGEST: Duration = Duration::from_mins(1);
-/// Alerts that the books themselves show to be on or over.
+/// Alerts whose state follows from the store alone.
 const STUCK: &str = "stuck_age";
 const OUTBOX: &str = "outbox_age";
-/// What a process has seen for itself is over when it has not seen it again for so long.
+/// A process clears an alert that it has seen, after this time without another sight of it.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
-/// What another process has raised is over for all when nobody has raised it again for so long: it may be gone.
+/// An alert of another process is cleared after this time: that process may be gone.
 const GONE: SignedDuration = SignedDuration::from_hours(1);
 
-/// Looks now and then, for ever.
+/// Runs until it is cancelled.
 pub async fn watch(app: App) {
     let mut watcher = Watcher::default();
     let mut pause = EVERY;
@@ -57,38 +58,38 @@ pub async fn watch(app: App) {
         tokio::time::sleep(pause).await;
         let began = Instant::now();
         pause = EVERY;
-        let Ok(books) = look(&app).await else { continue };
+        let Ok(books) = read_books(&app).await else { continue };
         pause = began.elapsed().saturating_mul(SHARE).clamp(EVERY, LONGEST);
-        for (name, alert) in watcher.look(&app, &books) {
+        for (name, alert) in watcher.check(&app, &books) {
             if alert.is_raised {
-                tracing::warn!(alert = name, detail = alert.detail, "somebody must look");
+                tracing::warn!(alert = name, detail = alert.detail, "alert raised");
             }
             let Alert { is_raised, detail } = alert;
             let change = Change::SetAlert { name, is_raised, detail };
-            let body = Body::Register(Registration { actor: "bursar".to_owned(), change });
-            // Not taken now, it is found again with the next look.
-            drop(app.0.submit.ask(body).await);
+            let registration = Registration { actor: "bursar".to_owned(), change };
+            // If this fails, the next check finds it again.
+            drop(app.ask(registration).await);
         }
     }
 }
 
-/// What the books say about how it goes.
+/// What the store shows to the watcher.
 pub(crate) struct Books {
     pub(crate) live: Vec<Live>,
-    pub(crate) errands: Vec<Overdue>,
-    /// With when each was last raised or cleared.
+    pub(crate) outbox: Vec<Overdue>,
+    /// With the time of the last change.
     pub(crate) alerts: BTreeMap<String, (Alert, Timestamp)>,
 }
 
-pub(crate) async fn look(app: &App) -> Result<Books, Problem> {
-    let now = app.0.submit.now();
+pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
+    let now = app.0.host.now();
     let read = app.0.readers.read(async move |store| {
         let live = store.live().await?;
-        let errands = store.overdue_errands(now).await?;
+        let outbox = store.overdue_outbox(now).await?;
         let alerts = store.records(Kind::Alert, None, None, 500).await?.records;
-        Ok((live, errands, alerts))
+        Ok((live, outbox, alerts))
     });
-    let (live, errands, alerts) = read.await?;
+    let (live, outbox, alerts) = read.await?;
     let alerts = alerts.into_iter().filter_map(|record| match record.content {
         Content::Alert(alert) => Some((record.id, (alert, record.updated_at))),
         Content::Merchant(_)
@@ -96,29 +97,29 @@ pub(crate) async fn look(app: &App) -> Result<Books, Problem> {
         | Content::ApiKey(_)
         | Content::Endpoint(_) => None,
     });
-    Ok(Books { live, errands, alerts: alerts.collect() })
+    Ok(Books { live, outbox, alerts: alerts.collect() })
 }
 
-/// What one process has seen. Several may watch one database: each raises what it sees, and clears what was quiet for
-/// long or what the books themselves show to be over.
+/// The memory of one process. Several processes may watch one store: each raises what it sees, and clears what it has not
+/// seen for long or what the store shows to be over.
 #[derive(Debug, Default)]
 struct Watcher {
-    before: BTreeMap<String, ChannelNumbers>,
+    before: BTreeMap<String, ChannelStats>,
     unmapped: BTreeMap<String, u64>,
-    deliveries: DeliveryNumbers,
-    /// When each was last seen here.
+    deliveries: DeliveryStats,
+    /// The time of the last sight in this process.
     seen: BTreeMap<String, Timestamp>,
 }
 
 impl Watcher {
-    /// The alerts that must change.
-    fn look(&mut self, app: &App, books: &Books) -> Vec<(String, Alert)> {
-        let (limits, now) = (app.0.settings.alerts, app.0.submit.now());
-        let (numbers, known) = (app.0.submit.numbers(), &books.alerts);
+    /// The alerts to change.
+    fn check(&mut self, app: &App, books: &Books) -> Vec<(String, Alert)> {
+        let (limits, now) = (app.0.settings.alerts, app.0.host.now());
+        let (stats, known) = (app.0.host.stats(), &books.alerts);
         let is_raised = |name: &str| known.get(name).is_some_and(|(alert, _)| alert.is_raised);
         let in_books = [
             (STUCK, stuck(&books.live, now, limits)),
-            (OUTBOX, outbox(&books.errands, now, limits)),
+            (OUTBOX, outbox(&books.outbox, now, limits)),
         ];
         let mut changes = Vec::new();
         for (name, alert) in in_books {
@@ -126,9 +127,9 @@ impl Watcher {
                 changes.push((name.to_owned(), alert));
             }
         }
-        let mut sights = self.channels(app, &numbers);
-        sights.extend(self.deliveries(numbers.deliveries));
-        if let Some((at, detail)) = &numbers.latest_alert
+        let mut sights = self.channels(app, &stats);
+        sights.extend(self.deliveries(stats.deliveries));
+        if let Some((at, detail)) = &stats.latest_alert
             && now.duration_since(*at) < QUIET
         {
             sights.push(("engine".to_owned(), detail.clone()));
@@ -143,8 +144,8 @@ impl Watcher {
         changes
     }
 
-    /// What processes have raised and nobody has seen for long. Whoever has seen it clears it; whoever has not waits longer,
-    /// for another process may still see it.
+    /// Alerts of processes that are over. A process that has seen one clears it after `QUIET`; others wait for `GONE`,
+    /// because another process may still see it.
     fn over(
         &mut self,
         known: &BTreeMap<String, (Alert, Timestamp)>,
@@ -165,8 +166,8 @@ impl Watcher {
         over
     }
 
-    /// What could not be told since the last look, and is our fault: no receiver can put it right.
-    fn deliveries(&mut self, now: DeliveryNumbers) -> Vec<(String, String)> {
+    /// Webhooks that failed since the last check for a reason on this side: no endpoint can repair them.
+    fn deliveries(&mut self, now: DeliveryStats) -> Vec<(String, String)> {
         let before = std::mem::replace(&mut self.deliveries, now);
         let mut sights = Vec::new();
         let dead = now.unsendable.saturating_sub(before.unsendable);
@@ -186,15 +187,15 @@ impl Watcher {
         sights
     }
 
-    /// What the channels of this process have shown since the last look.
-    fn channels(&mut self, app: &App, numbers: &Numbers) -> Vec<(String, String)> {
+    /// Unknown outcomes and unmapped answers of the channels since the last check.
+    fn channels(&mut self, app: &App, stats: &HostStats) -> Vec<(String, String)> {
         let limits = app.0.settings.alerts;
         let mut sights = Vec::new();
         for channel in app.0.rules.channels.keys() {
-            let now = numbers.channels.get(channel).copied().unwrap_or_default();
+            let now = stats.channels.get(channel).copied().unwrap_or_default();
             let before = self.before.entry(channel.clone()).or_default();
             let submissions = now.submissions.saturating_sub(before.submissions);
-            // Few prove nothing: they are counted together with the next ones.
+            // A small sample is counted together with the next one.
             if submissions >= limits.submissions_min {
                 let unknown = now.unknown.saturating_sub(before.unknown).saturating_mul(100);
                 let percent = unknown.checked_div(submissions).unwrap_or_default();
@@ -219,17 +220,17 @@ impl Watcher {
 }
 
 fn stuck(live: &[Live], now: Timestamp, limits: AlertLimits) -> Alert {
-    let stuck = live.iter().find(|live| live.kind == "payout" && live.status == "STUCK");
+    let stuck = live.iter().find(|live| live.kind == Payout::INFO.name && live.status == "STUCK");
     let age = stuck.map_or(SignedDuration::ZERO, |live| now.duration_since(live.oldest));
     let count = stuck.map_or(0, |live| live.count);
     let detail = format!("{count} payouts are stuck, one of them for {} minutes", age.as_mins());
     Alert { is_raised: age > limits.stuck_age, detail }
 }
 
-/// What the cluster is not told waits in the books, and nothing is lost.
-fn outbox(errands: &[Overdue], now: Timestamp, limits: AlertLimits) -> Alert {
-    let since = errands.iter().map(|errand| errand.since).min().unwrap_or(now);
-    let count: u64 = errands.iter().map(|errand| errand.count).fold(0, u64::saturating_add);
+/// Outbox entries that are not sent yet wait in the store; none is lost.
+fn outbox(entries: &[Overdue], now: Timestamp, limits: AlertLimits) -> Alert {
+    let since = entries.iter().map(|entry| entry.since).min().unwrap_or(now);
+    let count: u64 = entries.iter().map(|entry| entry.count).fold(0, u64::saturating_add);
     let age = now.duration_since(since);
     let detail = format!(
         "{count} flows wait for the Temporal cluster to be told, one of them for {} seconds: look whether it answers, and whether a process with --engine temporal runs",
@@ -245,10 +246,10 @@ mod tests {
     use bursar_core::registry::Alert;
     use jiff::{SignedDuration, Timestamp};
 
-    use super::{DeliveryNumbers, Watcher};
+    use super::{DeliveryStats, Watcher};
 
     #[test]
-    fn what_one_process_sees_is_not_cleared_at_once_by_those_that_do_not() {
+    fn another_process_clears_an_alert_later_than_the_one_that_sees_it() {
         let at = |minute| Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minute);
         let known = |changed| {
             let alert = Alert { is_raised: true, detail: "look".to_owned() };
@@ -257,25 +258,29 @@ mod tests {
         let (mut sees, mut sees_not) = (Watcher::default(), Watcher::default());
         // It was raised, cleared, and raised again after hours.
         sees.seen.insert("engine".to_owned(), at(600));
-        assert_eq!(sees_not.over(&known(0), at(61)).len(), 1, "whoever raised it is gone");
+        assert_eq!(sees_not.over(&known(0), at(61)).len(), 1, "the process that raised it is gone");
         assert!(sees_not.over(&known(600), at(601)).is_empty());
         assert!(sees_not.over(&known(600), at(640)).is_empty());
         assert!(sees.over(&known(600), at(614)).is_empty());
-        assert_eq!(sees.over(&known(600), at(616)).len(), 1, "whoever has seen it clears it");
-        assert!(sees.over(&known(617), at(640)).is_empty(), "now it is somebody else's");
+        assert_eq!(
+            sees.over(&known(600), at(616)).len(),
+            1,
+            "the process that has seen it clears it"
+        );
+        assert!(sees.over(&known(617), at(640)).is_empty(), "now it belongs to another process");
     }
 
     #[test]
-    fn what_cannot_be_told_by_our_fault_is_seen_once() {
+    fn unsendable_and_unsent_webhooks_are_reported_once() {
         let mut watcher = Watcher::default();
-        let mut look = |unsendable, unsent| {
-            let numbers = DeliveryNumbers { unsendable, unsent, ..DeliveryNumbers::default() };
-            let seen = watcher.deliveries(numbers).into_iter();
+        let mut report = |unsendable, unsent| {
+            let stats = DeliveryStats { unsendable, unsent, ..DeliveryStats::default() };
+            let seen = watcher.deliveries(stats).into_iter();
             seen.map(|(name, detail)| (name, detail.split(' ').next().map(str::to_owned))).collect()
         };
         let seen = |name: &str, count: &str| (name.to_owned(), Some(count.to_owned()));
         let nothing: [(String, Option<String>); 0] = [];
-        let found: [Vec<_>; 4] = [look(0, 0), look(2, 0), look(2, 7), look(2, 7)];
+        let found: [Vec<_>; 4] = [report(0, 0), report(2, 0), report(2, 7), report(2, 7)];
         let expected = [
             nothing.to_vec(),
             vec![seen("unsendable_webhooks", "2")],

@@ -1,4 +1,4 @@
-//! Who calls: keys, looked up by their digest, and how often each may.
+//! Authentication by API key, and the rate limit of each key.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -19,13 +19,13 @@ use crate::App;
 use crate::access::{Access, access};
 use crate::problem::Problem;
 
-/// Whoever holds the key that a request came with.
+/// The holder of the API key of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// As the audit names them.
+    /// As the audit log shows it.
     pub(crate) actor: String,
     pub(crate) role: Role,
-    /// The only merchant that they see.
+    /// The only merchant that the caller sees; none for staff.
     pub(crate) merchant: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl Caller {
         }
     }
 
-    pub(crate) const fn is_of_the_house(&self) -> bool {
+    pub(crate) const fn is_staff(&self) -> bool {
         self.merchant.is_none()
     }
 
@@ -45,7 +45,7 @@ impl Caller {
         self.merchant.as_ref().is_none_or(|own| own == merchant)
     }
 
-    /// Nothing is done for another merchant.
+    /// Fails for a key of another merchant.
     pub(crate) fn must_be(&self, merchant: &str) -> Result<(), Problem> {
         if self.sees(merchant) {
             return Ok(());
@@ -55,7 +55,7 @@ impl Caller {
         ))
     }
 
-    /// Of those who may see everything, the one who is asked for; of a merchant, always the merchant.
+    /// The merchant to filter by: as asked for by staff, always its own for a merchant key.
     pub(crate) fn narrowed(&self, asked: Option<String>) -> Result<Option<String>, Problem> {
         if let Some(asked) = &asked {
             self.must_be(asked)?;
@@ -74,24 +74,24 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 
 pub(crate) struct Keys {
     admin: Option<[u8; 32]>,
-    /// What was found lately. A key that is revoked opens nothing once this has gone stale.
-    known: Mutex<BTreeMap<[u8; 32], Looked>>,
+    /// Recent lookups. A revoked key is accepted until its entry expires.
+    known: Mutex<BTreeMap<[u8; 32], CachedKey>>,
     limiter: Option<DefaultKeyedRateLimiter<String>>,
 }
 
-/// When a key was looked up, and who holds it.
+/// The result of a lookup; no caller for an unknown or revoked key.
 #[derive(Clone)]
-struct Looked {
+struct CachedKey {
     since: Instant,
     caller: Option<Caller>,
 }
 
-/// How long a key that was looked up is trusted without another look.
+/// How long a lookup stays valid.
 const FRESH: Duration = Duration::from_secs(1);
-/// Keys that are remembered; more, and all are forgotten.
+/// The cache is cleared at this size.
 const KNOWN_MAX: usize = 10_000;
 
-/// What is kept of a key.
+/// The digest that is stored instead of the key.
 pub fn key_digest(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
@@ -126,9 +126,9 @@ impl Keys {
         Ok(caller)
     }
 
-    fn remembered(&self, digest: &[u8; 32]) -> Option<Looked> {
+    fn remembered(&self, digest: &[u8; 32]) -> Option<CachedKey> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(digest).filter(|looked| looked.since.elapsed() < FRESH).cloned()
+        known.get(digest).filter(|cached| cached.since.elapsed() < FRESH).cloned()
     }
 
     fn remember(&self, digest: [u8; 32], caller: Option<Caller>) {
@@ -136,10 +136,10 @@ impl Keys {
         if known.len() >= KNOWN_MAX {
             known.clear();
         }
-        known.insert(digest, Looked { since: Instant::now(), caller });
+        known.insert(digest, CachedKey { since: Instant::now(), caller });
     }
 
-    /// What is remembered about a key may be wrong from now on.
+    /// Drops the cached lookup of a key that has changed.
     pub(crate) fn forget(&self, id: &str) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|digest, _| ApiKey::id_of(digest).to_string() != id);
@@ -150,7 +150,7 @@ impl Keys {
     }
 }
 
-/// Two keys of one name are two people to the audit, so part of the id belongs to it.
+/// The actor contains a part of the id, so that the audit log distinguishes two keys of one name.
 fn holder(id: &str, key: ApiKey) -> Option<Caller> {
     if key.revoked_at.is_some() {
         return None;
@@ -160,7 +160,7 @@ fn holder(id: &str, key: ApiKey) -> Option<Caller> {
     Some(Caller { actor: format!("{name}/{short}"), role: key.role, merchant: key.merchant })
 }
 
-/// Lets a request through to the route that it is for, or says why not.
+/// Checks the key, its rate limit and its role against the access table.
 pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     let path = path.as_ref().map_or("", MatchedPath::as_str);

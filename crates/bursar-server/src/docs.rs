@@ -1,4 +1,4 @@
-//! What the API is, for programs and for people: both made from the handlers themselves.
+//! The `OpenAPI` document and the HTML page of operations, generated from the handlers.
 
 use axum::Json;
 use axum::http::{Method, StatusCode};
@@ -8,14 +8,20 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{Content, OpenApi as Description, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
 
-use crate::access::{Access, access};
+use crate::access::{Access, AccessRow, access};
 use crate::problem::{MEDIA_TYPE, Problem};
+
+pub(crate) const ACCESS: &[AccessRow] = &[
+    ("GET", "/openapi.json", Access::Open),
+    ("GET", "/docs", Access::Open),
+    ("GET", "/", Access::Open),
+];
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Bursar",
-        description = "Payouts, pay-ins and their ledger. Amounts are decimal strings; errors are RFC 9457 problems with a stable code; whatever moves money takes an Idempotency-Key.",
+        description = "Payouts, pay-ins and their ledger. Amounts are decimal strings; errors are RFC 9457 problems with a stable code; requests that move money take an Idempotency-Key.",
         license(name = "Apache-2.0")
     ),
     components(schemas(Problem)),
@@ -33,7 +39,7 @@ impl Modify for Keys {
     }
 }
 
-/// Adds what is true of every operation and written at none: its name, how it fails, and whether it takes a key.
+/// Adds what all operations share: the operation id, the problem response, and the security requirement.
 pub(crate) fn complete(document: &mut Description) {
     for (path, item) in &mut document.paths.paths {
         for (method, operation) in operations(item) {
@@ -46,7 +52,7 @@ pub(crate) fn complete(document: &mut Description) {
             }
             let content = Content::new(Some(Ref::from_schema_name("Problem")));
             let problem = ResponseBuilder::new()
-                .description("Refused, or not possible now")
+                .description("Rejected, or not possible now")
                 .content(MEDIA_TYPE, content)
                 .build();
             responses.insert("default".to_owned(), problem.into());
@@ -69,7 +75,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operati
     operations.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-/// Functions are named within their file; here the file belongs to the name.
+/// Handler names are unique within their tag only, so the tag is part of the operation id.
 fn name(operation: &Operation) -> Option<String> {
     let tag = operation.tags.as_ref()?.first()?.replace(' ', "_");
     Some(format!("{tag}_{}", operation.operation_id.as_ref()?))
@@ -94,7 +100,7 @@ pub(crate) fn json(document: &Description) -> Response {
     Json(document).into_response()
 }
 
-/// Every operation on one page.
+/// All operations on one page.
 pub(crate) fn page(document: &Description) -> Html<String> {
     let mut rows = Vec::new();
     for (path, item) in &document.paths.paths {

@@ -1,4 +1,4 @@
-//! Reading a request: bodies, queries and paths that cannot be used become problems that say why.
+//! Request extractors. A body, query or header that cannot be used becomes a problem response.
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -13,8 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
-/// A JSON body, whatever its media type is said to be. Unknown fields are refused, so that a misspelt one is not
-/// silently ignored.
+/// A JSON body, whatever its media type. Request structs deny unknown fields, so that a misspelt one is not ignored.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
@@ -27,7 +26,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-/// The same where there may be no body at all.
+/// An optional JSON body.
 #[derive(Debug)]
 pub(crate) struct Optional<T>(pub(crate) T);
 
@@ -46,7 +45,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             "the body cannot be read: {error}. Nothing was changed; correct it"
         ))
     })?;
-    // A list of values in the right order would be read as well, and its order is no part of the API.
+    // serde also reads a struct from an array; the order of fields is no part of the API.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(Problem::bad_request(
             "the body is not an object: nothing was changed. Send fields with their names",
@@ -55,7 +54,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if has_nul(bytes) { Err(nul()) } else { Ok(parsed) }
 }
 
-/// Whether a text of this JSON has the character NUL: PostgreSQL keeps none, and nobody means it.
+/// Whether a JSON string contains NUL. PostgreSQL cannot store it.
 fn has_nul(mut json: &[u8]) -> bool {
     while let Some(at) = json.iter().position(|byte| *byte == b'\\') {
         let escape = json.get(at..).unwrap_or_default();
@@ -71,7 +70,7 @@ fn nul() -> Problem {
     Problem::bad_request("there is a NUL in a text: nothing was changed. Leave it out")
 }
 
-/// No store is asked about a path or a query with NUL.
+/// Rejects a path or a query that contains NUL.
 pub(crate) async fn without_nul(request: Request, next: Next) -> Response {
     let uri = request.uri();
     let is_in = |part: &str| part.contains("%00");
@@ -113,15 +112,16 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 pub(crate) struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// Whoever asks for a merchant's payout, and wherever: the same key is the same payout.
+    /// The scope is the merchant of the payout, whichever caller creates it: the same key is the same payout.
     pub(crate) fn of_merchant(self, merchant: &str) -> Key {
         Key::new(format!("merchant:{merchant}"), self.0)
     }
 
-    /// All keys of one merchant share their names; so do all keys of the house.
+    /// All API keys of a merchant share one scope; so do all staff keys.
     pub(crate) fn of(self, caller: &Caller) -> Key {
         let scope = match &caller.merchant {
             Some(merchant) => format!("merchant:{merchant}"),
+            // Part of stored digests: the spelling must not change.
             None => "house".to_owned(),
         };
         Key::new(scope, self.0)

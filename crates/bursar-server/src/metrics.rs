@@ -1,4 +1,4 @@
-//! Numbers for Prometheus, counted here or asked for when somebody looks.
+//! Prometheus metrics: counted here, or read from the host and the store at scrape time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,10 @@ use axum::http::{Method, header};
 use axum::response::{IntoResponse as _, Response};
 
 use crate::App;
+use crate::access::{Access, AccessRow};
 use crate::alerts::{self, Books};
+
+pub(crate) const ACCESS: &[AccessRow] = &[("GET", "/metrics", Access::Open)];
 
 #[derive(Debug, Default)]
 pub(crate) struct Metrics(Mutex<Counts>);
@@ -18,7 +21,7 @@ pub(crate) struct Metrics(Mutex<Counts>);
 #[derive(Debug, Default)]
 struct Counts {
     requests: BTreeMap<(String, String, u16), u64>,
-    /// How many took at most so long, for each of `BOUNDS_MS`, and how many in all.
+    /// Histogram buckets by `BOUNDS_MS`, and the total.
     latencies: BTreeMap<String, Latency>,
     unmapped_callbacks: BTreeMap<String, u64>,
 }
@@ -62,7 +65,7 @@ impl Metrics {
     }
 }
 
-/// Anybody may make up a method; what is counted must not grow with it.
+/// A caller can send any method name; the number of labels must stay bounded.
 fn label(method: &Method) -> &str {
     let known = [
         Method::GET,
@@ -115,34 +118,39 @@ pub(crate) async fn text(State(app): State<App>) -> Response {
 }
 
 fn engine(text: &mut Text, app: &App) {
-    let numbers = app.0.submit.numbers();
+    let stats = app.0.host.stats();
     let counters = [
-        ("bursar_turns_total", "Turns that were decided.", numbers.turns),
-        ("bursar_engine_requests_total", "Requests that were decided.", numbers.requests),
-        ("bursar_turns_not_saved_total", "Turns that were not saved.", numbers.not_saved),
-        ("bursar_turn_panics_total", "Turns that failed on a bug.", numbers.panics),
+        ("bursar_turns_total", "Turns that were decided.", stats.turns),
+        ("bursar_engine_requests_total", "Requests that were decided.", stats.requests),
+        ("bursar_turns_not_saved_total", "Turns that were not saved.", stats.not_saved),
+        ("bursar_turn_panics_total", "Turns that failed on a bug.", stats.panics),
         (
             "bursar_flows_quarantined_total",
-            "Flows that were set aside because they made turns fail.",
-            numbers.quarantined,
+            "Flows that were quarantined because they made turns fail.",
+            stats.quarantined,
         ),
         (
             "bursar_reports_dropped_total",
-            "Outcomes that could not be taken; their flows ask again.",
-            numbers.dropped_reports,
+            "Effect outcomes that could not be queued; their flows query again.",
+            stats.dropped_reports,
         ),
     ];
     for (name, help, value) in counters {
         text.one(name, "counter", help, value);
     }
-    text.one("bursar_effects_in_flight", "gauge", "Channel calls under way.", numbers.in_flight);
-    text.one("bursar_inbox", "gauge", "Requests that wait.", numbers.inbox);
-    let lag = numbers.last_turn.map(|last| app.0.submit.now().duration_since(last).as_millis());
+    text.one("bursar_effects_in_flight", "gauge", "Channel calls in flight.", stats.in_flight);
+    text.one("bursar_inbox", "gauge", "Requests that wait for a turn.", stats.inbox);
+    let lag = stats.last_turn.map(|last| app.0.host.now().duration_since(last).as_millis());
     if let Some(lag) = lag {
-        text.one("bursar_engine_lag_milliseconds", "gauge", "Since a turn was last finished.", lag);
+        text.one(
+            "bursar_engine_lag_milliseconds",
+            "gauge",
+            "Time since the last finished turn.",
+            lag,
+        );
     }
-    let deliveries = numbers.deliveries;
-    text.head("bursar_delivery_attempts_total", "counter", "Attempts to tell merchants something.");
+    let deliveries = stats.deliveries;
+    text.head("bursar_delivery_attempts_total", "counter", "Webhook delivery attempts by result.");
     let results = [
         ("taken", deliveries.taken),
         ("failed", deliveries.failed),
@@ -152,38 +160,38 @@ fn engine(text: &mut Text, app: &App) {
     for (result, count) in results {
         text.line("bursar_delivery_attempts_total", &[("result", result)], count);
     }
-    let help = "How long attempts to tell merchants something took, in all.";
+    let help = "Total duration of webhook delivery attempts.";
     text.one("bursar_delivery_milliseconds_total", "counter", help, deliveries.milliseconds);
-    let help = "Attempts to tell merchants something that are under way.";
+    let help = "Webhook delivery attempts in flight.";
     text.one("bursar_deliveries_in_flight", "gauge", help, deliveries.in_flight);
     text.head("bursar_submissions_total", "counter", "Submissions by channel.");
-    for (channel, numbers) in &numbers.channels {
-        text.line("bursar_submissions_total", &[("channel", channel)], numbers.submissions);
+    for (channel, counts) in &stats.channels {
+        text.line("bursar_submissions_total", &[("channel", channel)], counts.submissions);
     }
     text.head(
         "bursar_submissions_unknown_total",
         "counter",
-        "Submissions whose outcome nobody knew.",
+        "Submissions whose outcome was unknown at first.",
     );
-    for (channel, numbers) in &numbers.channels {
-        text.line("bursar_submissions_unknown_total", &[("channel", channel)], numbers.unknown);
+    for (channel, counts) in &stats.channels {
+        text.line("bursar_submissions_unknown_total", &[("channel", channel)], counts.unknown);
     }
-    text.head("bursar_unmapped_total", "counter", "Answers and callbacks that mean nothing to us.");
-    for (channel, numbers) in &numbers.channels {
-        let unmapped = numbers.unmapped.saturating_add(app.0.metrics.unmapped_callbacks(channel));
+    text.head("bursar_unmapped_total", "counter", "Answers and callbacks without a mapping.");
+    for (channel, counts) in &stats.channels {
+        let unmapped = counts.unmapped.saturating_add(app.0.metrics.unmapped_callbacks(channel));
         text.line("bursar_unmapped_total", &[("channel", channel)], unmapped);
     }
 }
 
 fn http(text: &mut Text, metrics: &Metrics) {
     let counts = metrics.lock();
-    text.head("bursar_http_requests_total", "counter", "Requests over HTTP.");
+    text.head("bursar_http_requests_total", "counter", "HTTP requests.");
     for ((method, path, status), count) in &counts.requests {
         let labels = [("method", method.as_str()), ("path", path), ("status", &status.to_string())];
         text.line("bursar_http_requests_total", &labels, count);
     }
     let name = "bursar_http_request_milliseconds";
-    text.head(name, "histogram", "How long requests took.");
+    text.head(name, "histogram", "Duration of HTTP requests.");
     for (path, latency) in &counts.latencies {
         for (bound, count) in BOUNDS_MS.iter().zip(latency.at_most) {
             let labels = [("path", path.as_str()), ("le", &bound.to_string())];
@@ -197,11 +205,11 @@ fn http(text: &mut Text, metrics: &Metrics) {
 }
 
 async fn books(text: &mut Text, app: &App) {
-    let Ok(Books { live, errands, alerts }) = alerts::look(app).await else {
-        return text.one("bursar_books_readable", "gauge", "Whether the books can be read.", 0);
+    let Ok(Books { live, outbox, alerts }) = alerts::read_books(app).await else {
+        return text.one("bursar_books_readable", "gauge", "1 if the store can be read.", 0);
     };
-    text.one("bursar_books_readable", "gauge", "Whether the books can be read.", 1);
-    text.head("bursar_flows_live", "gauge", "Flows that wait for something, by status.");
+    text.one("bursar_books_readable", "gauge", "1 if the store can be read.", 1);
+    text.head("bursar_flows_live", "gauge", "Live flows by kind and status.");
     for live in &live {
         text.line(
             "bursar_flows_live",
@@ -212,9 +220,9 @@ async fn books(text: &mut Text, app: &App) {
     text.head(
         "bursar_flows_oldest_seconds",
         "gauge",
-        "For how long the oldest of them has not changed.",
+        "Time since the last change of the oldest live flow.",
     );
-    let now = app.0.submit.now();
+    let now = app.0.host.now();
     for live in &live {
         let labels = [("kind", live.kind.as_str()), ("status", live.status.as_str())];
         text.line(
@@ -224,16 +232,16 @@ async fn books(text: &mut Text, app: &App) {
         );
     }
     let [name, oldest] = ["bursar_outbox_overdue", "bursar_outbox_oldest_seconds"];
-    text.head(name, "gauge", "Flows that wait for the Temporal cluster to be told, by lane.");
-    for errand in &errands {
-        text.line(name, &[("lane", &errand.lane)], errand.count);
+    text.head(name, "gauge", "Overdue outbox entries for the Temporal cluster, by lane.");
+    for entry in &outbox {
+        text.line(name, &[("lane", &entry.lane)], entry.count);
     }
-    text.head(oldest, "gauge", "For how long the next try of the first of them is overdue.");
-    for errand in &errands {
-        let age = now.duration_since(errand.since).as_secs();
-        text.line(oldest, &[("lane", &errand.lane)], age);
+    text.head(oldest, "gauge", "Delay of the oldest overdue outbox entry.");
+    for entry in &outbox {
+        let age = now.duration_since(entry.since).as_secs();
+        text.line(oldest, &[("lane", &entry.lane)], age);
     }
-    text.head("bursar_alert", "gauge", "1 while somebody must look.");
+    text.head("bursar_alert", "gauge", "1 while the alert is raised.");
     for (name, (alert, _)) in &alerts {
         text.line("bursar_alert", &[("name", name)], u8::from(alert.is_raised));
     }

@@ -1,43 +1,42 @@
-//! Whoever decides: the embedded engine, or another host. The server does not know which.
+//! The port to the host that decides: the embedded engine, or another host. The server does not know which.
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 
-use bursar_core::request::{Answer, Body};
+use bursar_core::turn::{Answer, Body};
 use jiff::Timestamp;
 
 pub type Submitted<'s, T> = Pin<Box<dyn Future<Output = Result<T, Unanswered>> + Send + 's>>;
 
-pub trait Submit: Send + Sync + 'static {
-    /// Answers once it is saved.
+pub trait Host: Send + Sync + 'static {
+    /// Answers once the turn is saved.
     fn ask(&self, body: Body) -> Submitted<'_, Answer>;
 
-    /// What the host can say about itself.
-    fn numbers(&self) -> Numbers;
+    fn stats(&self) -> HostStats;
 
-    /// The time by the clock that decides.
+    /// The time by the clock that turns use.
     fn now(&self) -> Timestamp;
 
-    /// Moves a test clock, and answers with the time it shows when everything that became due has come to rest.
+    /// Advances a test clock. Answers with its time when all flows that became due have been processed.
     fn advance(&self, seconds: u64) -> Submitted<'_, Timestamp>;
 }
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unanswered {
-    /// Too much waits already; nothing was done.
+    /// The inbox is full; nothing was done.
     Busy,
     Stopping,
-    /// Not saved, or nobody knows.
+    /// Not saved, or the outcome of the commit is unknown.
     NotSaved(String),
     /// The request itself made the host fail; nothing was done.
     Failed(String),
 }
 
-/// Counts since the host was started, and how it stands.
+/// Counters since the host was started, and its current state.
 #[derive(Debug, Clone, Default)]
-pub struct Numbers {
+pub struct HostStats {
     pub turns: u64,
     pub requests: u64,
     pub not_saved: u64,
@@ -46,36 +45,36 @@ pub struct Numbers {
     pub dropped_reports: u64,
     pub in_flight: u64,
     pub inbox: u64,
-    /// When a turn was last saved or found nothing to save.
+    /// When a turn was last saved or had nothing to save.
     pub last_turn: Option<Timestamp>,
-    /// When something could not be saved, unless something was since.
+    /// When a save last failed, unless one has succeeded since.
     pub not_saved_at: Option<Timestamp>,
-    pub channels: BTreeMap<String, ChannelNumbers>,
-    pub deliveries: DeliveryNumbers,
-    /// What the host last wanted somebody to look at.
+    pub channels: BTreeMap<String, ChannelStats>,
+    pub deliveries: DeliveryStats,
+    /// The last alert of the host itself.
     pub latest_alert: Option<(Timestamp, String)>,
 }
 
-/// Attempts to tell merchants something.
+/// Webhook delivery attempts.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct DeliveryNumbers {
+pub struct DeliveryStats {
     /// Answered with 2xx.
     pub taken: u64,
     pub failed: u64,
-    /// Dead by our fault: they cannot be signed or written, or make every turn fail.
+    /// Dead letters caused by this side: they cannot be signed or written, or make every turn fail.
     pub unsendable: u64,
-    /// Not sent this time, by our fault.
+    /// Not sent this time, for a reason on this side.
     pub unsent: u64,
     pub in_flight: u64,
-    /// How long they took, in all.
+    /// The sum of their durations.
     pub milliseconds: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ChannelNumbers {
+pub struct ChannelStats {
     pub submissions: u64,
-    /// Submissions whose outcome nobody knew at first.
+    /// Submissions whose outcome was unknown at first.
     pub unknown: u64,
-    /// Answers that the configuration has no meaning for.
+    /// Answers without a mapping in the configuration.
     pub unmapped: u64,
 }

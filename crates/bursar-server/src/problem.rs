@@ -1,17 +1,18 @@
-//! What went wrong, as RFC 9457 has it: every refusal with a stable code, what it means for the money, and what to do.
+//! Problem responses (RFC 9457): a stable code, and a detail that says what happened, what it means for the money, and what
+//! to do.
 
 use axum::Json;
 use axum::body::{HttpBody as _, to_bytes};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use bursar_core::rejection::Rejection;
+use bursar_core::rejection::{Class, Rejection};
 use bursar_store::StoreError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::port::Unanswered;
 
-/// A problem (RFC 9457). Programs look at `code`, people read `detail`.
+/// A problem (RFC 9457): `code` is for programs, `detail` for people.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct Problem {
     #[serde(rename = "type")]
@@ -64,7 +65,7 @@ impl Problem {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", detail)
     }
 
-    /// Said no, and would say no again: nothing is wrong with the server.
+    /// A rejection that a retry does not change, as opposed to a failure of the server.
     pub(crate) const fn is_refusal(&self) -> bool {
         self.status < 500 && self.status != 429
     }
@@ -104,7 +105,7 @@ impl IntoResponse for Problem {
 
 impl From<Rejection> for Problem {
     fn from(rejection: Rejection) -> Self {
-        let (status, code) = (status(&rejection), rejection.code());
+        let (status, code) = (status(rejection.class()), rejection.code());
         Self::new(status, code, rejection.to_string())
     }
 }
@@ -119,10 +120,10 @@ impl From<Unanswered> for Problem {
                 "this process is stopping: nothing was done. Try again with the same key",
             ),
             Unanswered::NotSaved(reason) => {
-                // Words of the database may hold more than a caller should know.
+                // A database message can contain more than a caller may see.
                 tracing::error!(reason, "a turn was not saved");
                 Self::unavailable(
-                    "it could not be saved, or nobody knows whether it was. Ask again with the same key: what was done is answered, and nothing is done twice",
+                    "it could not be saved, or it is unknown whether it was. Ask again with the same key: what was done is answered, and nothing is done twice",
                 )
             }
             Unanswered::Failed(reason) => Self::internal(reason),
@@ -132,7 +133,7 @@ impl From<Unanswered> for Problem {
 
 impl From<&StoreError> for Problem {
     fn from(error: &StoreError) -> Self {
-        // Words of the database may hold more than a caller should know.
+        // A database message can contain more than a caller may see.
         tracing::error!(%error, "the books cannot be read");
         match error {
             StoreError::Corrupt(_) => Self::new(
@@ -149,68 +150,19 @@ impl From<&StoreError> for Problem {
     }
 }
 
-/// Every refusal has its place: a new one must be given one.
-const fn status(rejection: &Rejection) -> StatusCode {
-    match rejection {
-        Rejection::BadKey => StatusCode::BAD_REQUEST,
-        Rejection::ApproverNeeded { .. } => StatusCode::FORBIDDEN,
-        Rejection::UnknownTransaction { .. }
-        | Rejection::UnknownFlow { .. }
-        | Rejection::UnknownReference { .. }
-        | Rejection::UnknownRecord { .. } => StatusCode::NOT_FOUND,
-        Rejection::ReferenceReused { .. }
-        | Rejection::TakenBack { .. }
-        | Rejection::HoldEnded { .. }
-        | Rejection::RevertOfRevert { .. }
-        | Rejection::BelongsToFlow { .. }
-        | Rejection::FlowEnded { .. }
-        | Rejection::StaleVersion { .. }
-        | Rejection::KeyReused { .. }
-        | Rejection::RecordExists { .. }
-        | Rejection::NotCancellable { .. }
-        | Rejection::NotStuck { .. }
-        | Rejection::SecondPersonNeeded { .. }
-        | Rejection::TooManyEndpoints { .. }
-        | Rejection::CalledOff { .. }
-        | Rejection::NoNewAttempt { .. } => StatusCode::CONFLICT,
-        Rejection::NotDoubleEntry { .. }
-        | Rejection::TemplateFailed { .. }
-        | Rejection::Unreadable { .. } => StatusCode::INTERNAL_SERVER_ERROR,
-        Rejection::UnknownEvent { .. }
-        | Rejection::MissingVariables { .. }
-        | Rejection::UnknownVariable { .. }
-        | Rejection::BadIdentifier { .. }
-        | Rejection::BadReference
-        | Rejection::BadCurrency { .. }
-        | Rejection::BadAmount { .. }
-        | Rejection::NegativeAmount { .. }
-        | Rejection::PartsExceedWhole { .. }
-        | Rejection::MissingFunds { .. }
-        | Rejection::EpochInReference { .. }
-        | Rejection::SameCurrency { .. }
-        | Rejection::HoldNotFound { .. }
-        | Rejection::HoldMismatch { .. }
-        | Rejection::HoldOfAnother { .. }
-        | Rejection::BalanceTooLarge { .. }
-        | Rejection::NothingMoves { .. }
-        | Rejection::ExpiresInThePast { .. }
-        | Rejection::BadActor
-        | Rejection::BadNote { .. }
-        | Rejection::UnknownChannel { .. }
-        | Rejection::CurrencyOfChannel { .. }
-        | Rejection::NothingToPay { .. }
-        | Rejection::BadBeneficiary
-        | Rejection::UnknownMerchant { .. }
-        | Rejection::MerchantClosed { .. }
-        | Rejection::BadName
-        | Rejection::BadScope
-        | Rejection::BadRemarks
-        | Rejection::BadEndpoint { .. }
-        | Rejection::UnknownMarket { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+/// The status of a class of rejections.
+const fn status(class: Class) -> StatusCode {
+    match class {
+        Class::Malformed => StatusCode::BAD_REQUEST,
+        Class::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+        Class::Forbidden => StatusCode::FORBIDDEN,
+        Class::NotFound => StatusCode::NOT_FOUND,
+        Class::Conflict => StatusCode::CONFLICT,
+        Class::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
-/// What the framework itself refuses (a body that is too large, a path that is not text) is a problem like any other.
+/// Turns error responses of the framework (body too large, path not UTF-8) into problems.
 pub(crate) async fn tidy(response: Response) -> Response {
     let status = response.status();
     let is_ours = response

@@ -1,4 +1,4 @@
-//! Reading the books beside the engine: a few connections, used one at a time, on threads that may block.
+//! Read connections beside the engine: a small pool, used on blocking threads.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,9 +8,9 @@ use tokio::sync::Semaphore;
 
 use crate::problem::Problem;
 
-/// Reads at once.
+/// Concurrent reads.
 const READERS: usize = 8;
-/// Reports at once: they read much.
+/// Concurrent reports, which read many rows.
 const REPORTS: usize = 2;
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Readers {
         }
     }
 
-    /// A few rows.
+    /// A short read on a pooled connection.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl AsyncFnOnce(&mut AnyStore) -> Result<T, StoreError> + Send + 'static,
@@ -50,7 +50,7 @@ impl Readers {
                     None => location.reader().await?,
                 };
                 let found = read(&mut store).await?;
-                // A connection that has failed is not used again.
+                // A connection that has failed is dropped.
                 idle.lock().unwrap_or_else(PoisonError::into_inner).push(store);
                 Ok(found)
             })
@@ -58,7 +58,7 @@ impl Readers {
         finished(done.await)
     }
 
-    /// Many rows, all as of one moment.
+    /// A long read on its own connection, in one snapshot.
     pub(crate) async fn report<T: Send + 'static>(
         &self,
         read: impl AsyncFnOnce(&mut AnyStore) -> Result<T, StoreError> + Send + 'static,

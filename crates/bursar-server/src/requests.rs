@@ -1,4 +1,4 @@
-//! Every request: a name for it, a line in the log, a count.
+//! Per request: an id, a log line, metrics.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::App;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Names the request by what the caller calls it, or anew, and says what became of it.
+/// Takes the caller's `x-request-id` or generates one, and records the outcome.
 pub(crate) async fn log(State(app): State<App>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request.headers().get(REQUEST_ID).filter(|id| is_good(id)).cloned();

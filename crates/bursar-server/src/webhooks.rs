@@ -1,4 +1,4 @@
-//! What the server needs for endpoints: which URLs and headers are fine, and how secrets are made and sealed.
+//! Checks of endpoint URLs and headers, and the creation and sealing of secrets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use crate::problem::Problem;
 
 #[derive(Debug, Clone)]
 pub struct WebhookSettings {
-    /// Whose name is on the headers.
+    /// The prefix of the webhook headers.
     pub brand: String,
-    /// Knows where nothing is sent.
+    /// Knows the forbidden targets.
     pub sender: Arc<Sender>,
-    /// None if no key is configured: then there are no endpoints.
+    /// None without configured keys: endpoints cannot be created.
     pub vault: Option<Arc<Vault>>,
 }
 
-/// Headers that an endpoint may have.
+/// The maximum number of additional headers.
 const HEADERS_MAX: usize = 16;
 
 impl WebhookSettings {
-    /// Whether anything may ever be sent there.
+    /// Rejects a URL that the sender would never send to.
     pub(crate) async fn vet(&self, url: &str) -> Result<(), Problem> {
         self.sender.vet(url).await.map_err(|refused| {
             let detail = format!("nothing would be sent there: {refused}. Nothing was changed");
@@ -38,14 +38,14 @@ impl WebhookSettings {
         Ok(bytes)
     }
 
-    /// A new secret, as it is shown once and as it is kept.
+    /// A new secret: in plain text for the response, sealed for the store.
     pub(crate) fn new_secret(&self, endpoint: EndpointId) -> Result<(String, String), Problem> {
         let secret = SigningSecret::from_random(Self::random()?);
         let sealed = self.vault()?.seal_secret(endpoint, &secret, Self::random()?);
         Ok((secret.reveal(), sealed.map_err(|error| not_sealed(&error))?))
     }
 
-    /// The names of the headers, and all of them as they are kept.
+    /// The header names, and the sealed headers for the store.
     pub(crate) fn seal_headers(
         &self,
         endpoint: EndpointId,

@@ -1,5 +1,5 @@
-//! Proof. `verify` explores every small world around one flow; `simulate` lives through long random ones with the real
-//! engine and stores. Both keep books of their own and say what must never happen.
+//! Proof. `verify` searches every small world around one flow; `simulate` runs long random ones with the real engine
+//! and stores. Both keep books of their own and check what must never happen.
 
 pub mod simulate;
 mod truth;

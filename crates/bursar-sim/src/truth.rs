@@ -1,10 +1,10 @@
-//! What a channel has really done with a reference, whatever it says.
+//! What a channel has really done with a reference, whatever it reports.
 
-use bursar_core::attempt::Verdict;
+use bursar_core::payouts::attempt::Verdict;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Truth {
-    /// Nothing that it has kept.
+    /// It has no record of it.
     Nothing,
     Pending,
     Paid,
@@ -24,7 +24,7 @@ impl Truth {
         matches!(self, Self::Failed { .. })
     }
 
-    /// What it would say if it told the truth.
+    /// The verdict of a truthful channel.
     pub(crate) const fn verdict(self) -> Option<Verdict> {
         match self {
             Self::Nothing => None,

@@ -1,27 +1,26 @@
-//! Whichever store was named: one type for whoever does not care which.
+//! One type for all persistent stores, for callers that choose the store at run time.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bursar_core::commit::{Commit, SavedCommit};
-use bursar_core::control::Control;
 use bursar_core::feed::{AuditEntry, Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
+use bursar_core::freezes::Control;
 use bursar_core::ids::{CommitId, EventId, FlowId};
+use bursar_core::ledger::verify::{End, IndexedEntries};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
-use bursar_core::plan::ReadPlan;
-use bursar_core::records::ReadSet;
 use bursar_core::registry::{Kind, Record, RecordKey};
-use bursar_core::verify::{End, Filed};
+use bursar_core::turn::{Commit, ReadPlan, ReadSet, SavedCommit};
 use jiff::Timestamp;
 
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
+    AuditCursor, Browse, FlowFilter, FlowPage, LaneCursor, LanePage, Live, Overdue, RecordPage,
 };
 use crate::{Postgres, PostgresTurn, Query, Sqlite, SqliteTurn, Store, StoreError, Turn};
 
-/// Where the books are.
+/// The location of the books.
 #[derive(Debug, Clone)]
 pub enum Location {
     /// A directory with a SQLite file in it.
@@ -50,7 +49,7 @@ impl Location {
         }
     }
 
-    /// For the one who writes. Makes the books if they are not there.
+    /// Opens the books for writing, and creates them if they do not exist.
     pub async fn open(&self) -> Result<AnyStore, StoreError> {
         match self {
             Self::Directory(path) => Ok(AnyStore::Sqlite(Box::new(Sqlite::open(path)?))),
@@ -58,7 +57,7 @@ impl Location {
         }
     }
 
-    /// For reports: beside the process that writes, if there is one.
+    /// Opens the books for a report, read-only if another process writes them.
     pub async fn read(&self) -> Result<AnyStore, StoreError> {
         match self {
             Self::Directory(path) if Sqlite::is_in_use(path) => self.reader().await,
@@ -66,7 +65,7 @@ impl Location {
         }
     }
 
-    /// For those who only read, beside the one who writes.
+    /// Opens the books read-only, beside the process that writes them.
     pub async fn reader(&self) -> Result<AnyStore, StoreError> {
         match self {
             Self::Directory(path) => Ok(AnyStore::Sqlite(Box::new(Sqlite::reader(path)?))),
@@ -75,8 +74,18 @@ impl Location {
     }
 }
 
-/// The same call on whichever store it is.
-macro_rules! on {
+/// For logs: contains neither user name nor password.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(path) => write!(f, "SQLite in {}", path.display()),
+            Self::Database(url) => f.write_str(&Postgres::describe(url)),
+        }
+    }
+}
+
+/// Calls the same method on every variant.
+macro_rules! dispatch {
     ($any:expr, $store:ident => $call:expr) => {
         match $any {
             AnyStore::Sqlite($store) => $call.await,
@@ -96,11 +105,11 @@ impl Store for AnyStore {
     }
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
-        on!(self, store => store.has_commit(id))
+        dispatch!(self, store => store.has_commit(id))
     }
 
-    async fn stand_back(&mut self, pause: Duration) {
-        on!(self, store => store.stand_back(pause));
+    async fn back_off(&mut self, pause: Duration) {
+        dispatch!(self, store => store.back_off(pause));
     }
 }
 
@@ -120,17 +129,17 @@ impl Turn for AnyTurn<'_> {
     }
 }
 
-/// Each method of a trait, handed on to the store.
-macro_rules! hand_on {
+/// Implements trait methods by forwarding them to the variant.
+macro_rules! forward {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $found:ty;)*) => {
         $(async fn $name(&mut self, $($argument: $kind),*) -> Result<$found, StoreError> {
-            on!(self, store => store.$name($($argument),*))
+            dispatch!(self, store => store.$name($($argument),*))
         })*
     };
 }
 
 impl Query for AnyStore {
-    hand_on! {
+    forward! {
         accounts() -> Vec<(Name, Account)>;
         holds() -> Vec<(HoldKey, Hold)>;
         flow(id: FlowId) -> Option<Flow>;
@@ -141,23 +150,39 @@ impl Query for AnyStore {
         history(after: u64, limit: u32) -> Vec<SavedCommit>;
         transactions_of(addresses: &[Name], after: Cursor, limit: u32) -> Vec<(Cursor, Transaction)>;
         end() -> End;
-        filed() -> Filed;
+        indexed_entries() -> IndexedEntries;
         read_at_one_moment() -> ();
     }
 }
 
 impl Browse for AnyStore {
-    hand_on! {
+    forward! {
         accounts_at(addresses: &[Name]) -> Vec<(Name, Account)>;
-        flows_back(filter: &FlowFilter, before: Option<FlowId>, limit: u32) -> FlowPage;
-        lane_back(lane: &str, filter: &FlowFilter, before: Option<LanePlace>, limit: u32) -> LanePage;
+        list_flows_desc(filter: &FlowFilter, before: Option<FlowId>, limit: u32) -> FlowPage;
+        list_lane_desc(lane: &str, filter: &FlowFilter, before: Option<LaneCursor>, limit: u32) -> LanePage;
         deliveries_of(event: EventId) -> Vec<Flow>;
         events_of(resource: &str, after: u64, limit: u32) -> Vec<FeedEvent>;
-        audit_back(before: Option<AuditPlace>, limit: u32) -> Vec<(AuditPlace, AuditEntry)>;
+        audit_back(before: Option<AuditCursor>, limit: u32) -> Vec<(AuditCursor, AuditEntry)>;
         record(key: &RecordKey) -> Option<Record>;
         records(kind: Kind, merchant: Option<&str>, before: Option<&str>, limit: u32) -> RecordPage;
         live_channels() -> Vec<String>;
         live() -> Vec<Live>;
-        overdue_errands(now: Timestamp) -> Vec<Overdue>;
+        overdue_outbox(now: Timestamp) -> Vec<Overdue>;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Location;
+
+    #[test]
+    fn a_location_is_shown_without_credentials() {
+        let shown = |url: &str| Location::Database(url.to_owned()).to_string();
+        let expected = "PostgreSQL at db.example, database books";
+        assert!(!shown("postgres://teller:s3cr?t@db.example/books").contains("s3cr"));
+        assert_eq!(shown("postgres://teller:s3cret%40x@db.example:6432/books"), expected);
+        assert_eq!(shown("host=db.example user=teller password=s3cret dbname=books"), expected);
+        let directory = Location::Directory("books".into());
+        assert_eq!(directory.to_string(), "SQLite in books");
     }
 }

@@ -1,43 +1,42 @@
-//! Looking around: pages for people and programs, newest first, a bounded amount of work for each.
+//! Lists for the API and for reports: pages, newest first, with a bounded amount of work per page.
 
 use std::future::Future;
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
-use bursar_core::flow::Flow;
-use bursar_core::host::LANES;
+use bursar_core::flow::host;
+use bursar_core::flow::{Flow, KINDS, LaneInfo, LaneScope};
 use bursar_core::ids::{CommitId, EndpointId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
-use bursar_core::payout::{LANE, schedule_lane, submit_lane};
 use bursar_core::registry::{Kind, Record, RecordKey};
 use jiff::Timestamp;
 
 use crate::StoreError;
 
-/// Rows that are looked at for one page of flows: a filter that few match still answers soon, with a place to go on.
+/// Rows scanned for one page of flows. A filter with few matches still returns soon, with a cursor to continue from.
 pub(crate) const WINDOW: u32 = 10_000;
 
 pub trait Browse {
-    /// The accounts at these addresses, in whichever currencies they have.
+    /// The accounts at these addresses, in all their currencies.
     fn accounts_at(
         &mut self,
         addresses: &[Name],
     ) -> impl Future<Output = Result<Vec<(Name, Account)>, StoreError>>;
 
-    /// Flows that match, before a place.
-    fn flows_back(
+    /// Matching flows before a cursor.
+    fn list_flows_desc(
         &mut self,
         filter: &FlowFilter,
         before: Option<FlowId>,
         limit: u32,
     ) -> impl Future<Output = Result<FlowPage, StoreError>>;
 
-    /// Flows that wait in a lane and match, before a place, the latest first.
-    fn lane_back(
+    /// Matching flows of a lane before a cursor, latest due time first.
+    fn list_lane_desc(
         &mut self,
         lane: &str,
         filter: &FlowFilter,
-        before: Option<LanePlace>,
+        before: Option<LaneCursor>,
         limit: u32,
     ) -> impl Future<Output = Result<LanePage, StoreError>>;
 
@@ -47,7 +46,7 @@ pub trait Browse {
         event: EventId,
     ) -> impl Future<Output = Result<Vec<Flow>, StoreError>>;
 
-    /// What was told about a resource behind a number, in order.
+    /// The events of a resource after a sequence number, in order.
     fn events_of(
         &mut self,
         resource: &str,
@@ -55,19 +54,19 @@ pub trait Browse {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<FeedEvent>, StoreError>>;
 
-    /// What people did before a place.
+    /// The audit entries before a cursor, newest first.
     fn audit_back(
         &mut self,
-        before: Option<AuditPlace>,
+        before: Option<AuditCursor>,
         limit: u32,
-    ) -> impl Future<Output = Result<Vec<(AuditPlace, AuditEntry)>, StoreError>>;
+    ) -> impl Future<Output = Result<Vec<(AuditCursor, AuditEntry)>, StoreError>>;
 
     fn record(
         &mut self,
         key: &RecordKey,
     ) -> impl Future<Output = Result<Option<Record>, StoreError>>;
 
-    /// Records of a kind, of one merchant or of all, before an id. Fewer than were asked for are the last.
+    /// Records of a kind, of one merchant or of all, before an id. A page with fewer than `limit` records is the last.
     fn records(
         &mut self,
         kind: Kind,
@@ -76,38 +75,57 @@ pub trait Browse {
         limit: u32,
     ) -> impl Future<Output = Result<RecordPage, StoreError>>;
 
-    /// The channels that live payouts go through.
+    /// The channels of live payouts.
     fn live_channels(&mut self) -> impl Future<Output = Result<Vec<String>, StoreError>>;
 
-    /// The flows that wait for something, by kind and status.
+    /// The flows with a due time, by kind and status.
     fn live(&mut self) -> impl Future<Output = Result<Vec<Live>, StoreError>>;
 
-    /// What should have been told to a Temporal cluster by now, lane by lane.
-    fn overdue_errands(
+    /// Overdue outbox entries for the Temporal cluster, by lane.
+    fn overdue_outbox(
         &mut self,
         now: Timestamp,
     ) -> impl Future<Output = Result<Vec<Overdue>, StoreError>>;
 }
 
-/// The channels that payouts sleep for or wait to be sent through. From lane to lane, each by one look: however many there are, none
-/// of them is read.
-pub(crate) fn submit_channels() -> String {
-    let [submit, schedule] = [submit_lane(""), schedule_lane("")];
+/// The channels with flows in a lane per channel. Loose index scan: one index probe per distinct lane,
+/// independent of the number of flows.
+pub(crate) fn waiting_channels() -> String {
+    let lanes = KINDS.iter().flat_map(|kind| kind.lanes).filter(|lane| is_by_channel(lane));
+    let channels = lanes.map(|LaneInfo { name, .. }| {
+        format!("SELECT substr(lane, length('{name}') + 1) AS channel FROM lanes WHERE lane LIKE '{name}%'")
+    });
+    let channels = channels.collect::<Vec<_>>().join(" UNION ");
     format!(
         "WITH RECURSIVE lanes (lane) AS (
             SELECT min(lane) FROM due
             UNION ALL
             SELECT (SELECT min(lane) FROM due WHERE due.lane > lanes.lane) FROM lanes WHERE lanes.lane IS NOT NULL)
-        SELECT substr(lane, length('{submit}') + 1) AS channel FROM lanes WHERE lane LIKE '{submit}%'
-        UNION
-        SELECT substr(lane, length('{schedule}') + 1) FROM lanes WHERE lane LIKE '{schedule}%'"
+        {channels}"
     )
 }
 
-/// Where all other payouts wait that are not over, as SQL lists them: sent, or driven elsewhere. What sleeps in the engine is in none
-/// of these lanes, so whoever looks into them reads none of it.
+/// The lanes of all other live flows that use channels, as an SQL list: submitted flows, and flows of workflows.
+/// Scheduled flows of the engine are in none of these lanes, so a query by this list does not read them.
 pub(crate) fn busy_lanes() -> String {
-    let lanes = [LANE].into_iter().chain(LANES);
+    let kinds = KINDS.iter().filter(|kind| kind.lanes.iter().any(is_by_channel));
+    let own = kinds.flat_map(|kind| kind.lanes).filter(|lane| !is_by_channel(lane));
+    sql_list(own.map(|lane| lane.name).chain(host::lanes()))
+}
+
+const fn is_by_channel(lane: &LaneInfo) -> bool {
+    match lane.scope {
+        LaneScope::Channel { .. } => true,
+        LaneScope::Kind => false,
+    }
+}
+
+/// The lanes of the outbox, as an SQL list.
+pub(crate) fn outbox_lanes() -> String {
+    sql_list(host::lanes())
+}
+
+fn sql_list(lanes: impl Iterator<Item = &'static str>) -> String {
     lanes.map(|lane| format!("'{lane}'")).collect::<Vec<_>>().join(", ")
 }
 
@@ -115,12 +133,12 @@ pub(crate) fn busy_lanes() -> String {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordPage {
     pub records: Vec<Record>,
-    /// The ids of those among them that cannot be read.
+    /// The ids of records of this page that cannot be decoded.
     pub unreadable: Vec<String>,
 }
 
 impl RecordPage {
-    /// Adds what a row says. One row must not stop all others.
+    /// Adds a row. An undecodable row must not fail the whole page.
     pub(crate) fn push(
         &mut self,
         id: String,
@@ -135,40 +153,40 @@ impl RecordPage {
     }
 }
 
-/// Which flows somebody wants to see.
+/// A filter of flows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowFilter {
     pub kind: &'static str,
     pub status: Option<String>,
     pub merchant: Option<String>,
-    /// Made at this time or later.
+    /// Created at this time or later.
     pub from: Option<Timestamp>,
-    /// Made before this time.
+    /// Created before this time.
     pub until: Option<Timestamp>,
     /// Deliveries to this endpoint.
     pub endpoint: Option<EndpointId>,
 }
 
-/// Since when a flow waits, and which it is.
-pub type LanePlace = (Timestamp, FlowId);
+/// Due time and id of a flow.
+pub type LaneCursor = (Timestamp, FlowId);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LanePage {
     pub flows: Vec<Flow>,
-    /// Where to go on, if there may be more.
-    pub next: Option<LanePlace>,
+    /// The cursor of the next page, if there may be more.
+    pub next: Option<LaneCursor>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowPage {
     pub flows: Vec<Flow>,
-    /// Where to go on, if there may be more.
+    /// The cursor of the next page, if there may be more.
     pub next: Option<FlowId>,
 }
 
-/// Where an entry of the audit stands.
+/// The position of an audit entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AuditPlace {
+pub struct AuditCursor {
     pub commit: CommitId,
     pub n: u64,
 }
@@ -178,7 +196,7 @@ pub struct Live {
     pub kind: String,
     pub status: String,
     pub count: u64,
-    /// When the one that has not changed for longest last did.
+    /// The earliest time of last change among these flows.
     pub oldest: Timestamp,
 }
 
@@ -186,7 +204,7 @@ pub struct Live {
 pub struct Overdue {
     pub lane: String,
     pub count: u64,
-    /// When the first of them was due.
+    /// The earliest due time.
     pub since: Timestamp,
 }
 
@@ -202,20 +220,20 @@ impl FlowFilter {
             })
     }
 
-    /// The endpoint as the stores write it.
+    /// The endpoint in its stored form.
     pub(crate) fn endpoint(&self) -> Option<String> {
         self.endpoint.map(|endpoint| endpoint.to_string())
     }
 }
 
-/// Whether it is a delivery of this event.
+/// Whether a flow is a delivery of this event.
 pub(crate) fn is_of(flow: &Flow, event: EventId) -> bool {
     flow.state.delivery().is_some_and(|delivery| delivery.terms.event == event)
 }
 
 impl LanePage {
-    /// A page of at most `limit` flows, and the last row that was looked at, if the window was full.
-    pub(crate) fn new(flows: Vec<Flow>, limit: u32, window_end: Option<LanePlace>) -> Self {
+    /// A page of at most `limit` flows. `window_end` is the last scanned row, if the window was full.
+    pub(crate) fn new(flows: Vec<Flow>, limit: u32, window_end: Option<LaneCursor>) -> Self {
         let page = FlowPage::new(flows, limit, None);
         let last = page.flows.last().filter(|_| page.next.is_some());
         let last = last.and_then(|flow| Some((flow.due()?.at, flow.id)));
@@ -223,7 +241,7 @@ impl LanePage {
     }
 }
 
-/// Whether a flow matches its filter, as a condition. `p` is how the store writes its places: from 4 on.
+/// The SQL condition of a filter. `p` is the store's parameter prefix; the filter's parameters start at 4.
 pub(crate) fn condition(p: char) -> String {
     let endpoint = match p {
         '$' => "state::json #>> '{flow,terms,endpoint}'",
@@ -237,7 +255,7 @@ pub(crate) fn condition(p: char) -> String {
 }
 
 impl FlowPage {
-    /// A page of at most `limit` flows, and the last row that was looked at, if the window was full.
+    /// A page of at most `limit` flows. `window_end` is the last scanned row, if the window was full.
     pub(crate) fn new(flows: Vec<Flow>, limit: u32, window_end: Option<FlowId>) -> Self {
         let is_full = u32::try_from(flows.len()).unwrap_or(u32::MAX) >= limit;
         let last = flows.last().map(|flow| flow.id);

@@ -1,5 +1,5 @@
-//! Connections and bulk statements of the stores, for the baselines of `bursar-bench`. They write rows without a decision and
-//! without a check, so the test `only_benchmarks_write_rows_in_bulk` keeps all other crates away from this module.
+//! Connections and bulk statements of the stores, for the baselines of `bursar-bench`. They write rows without a decision
+//! and without a check, so the test `only_benchmarks_write_rows_in_bulk` forbids this module to all other crates.
 
 pub use crate::chart_lines::{ChartLines, NewLines};
 
@@ -8,10 +8,10 @@ pub mod memory {
 
     use std::collections::BTreeMap;
 
-    use bursar_core::commit::{FlowWrite, HoldWrite, SavedCommit};
     use bursar_core::idempotency::KnownKey;
     use bursar_core::ids::CommitId;
     use bursar_core::ledger::{Account, AccountKey};
+    use bursar_core::turn::{FlowWrite, HoldWrite, SavedCommit};
 
     use crate::Memory;
 
@@ -19,12 +19,12 @@ pub mod memory {
         &mut books.accounts
     }
 
-    /// What is kept beside the accounts, as it is now.
+    /// Replaces holds, flows and idempotency keys.
     pub fn put(books: &mut Memory, holds: &[HoldWrite], flows: &[FlowWrite], keys: &[KnownKey]) {
         books.put(holds, flows, keys);
     }
 
-    /// Another commit at the end.
+    /// Appends a commit.
     pub fn push(books: &mut Memory, id: CommitId, commit: SavedCommit) {
         books.push(id, commit);
     }
@@ -44,7 +44,7 @@ pub mod sqlite {
     use super::ChartLines;
     use crate::Sqlite;
 
-    /// The connection, and the chart lines that are known.
+    /// The connection, and the cached chart lines.
     pub fn connection(books: &mut Sqlite) -> (&mut Connection, &mut ChartLines) {
         (&mut books.connection, &mut books.lines)
     }
@@ -68,14 +68,14 @@ pub mod postgres {
     use crate::postgres::Use;
     use crate::{Postgres, StoreError};
 
-    /// From tables with a row for each posting to those of the engine.
+    /// Migrates tables with one row per posting to the tables of the engine.
     pub const PACKED: &str = include_str!("../migrations/postgres/V8__postings_packed.sql");
 
     #[derive(Debug)]
     pub struct Connection<'b> {
         pub client: &'b mut Client,
         pub statements: &'b Statements,
-        /// The chart lines that are known.
+        /// The cached chart lines.
         pub lines: &'b mut ChartLines,
     }
 

@@ -1,11 +1,11 @@
-//! The lines of all charts that accounts were ever opened under, and the words for rows that do not read back.
+//! The chart lines of all accounts, current and former, and the errors for rows that cannot be decoded.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use bursar_core::chart::GlAccount;
+use bursar_core::ledger::chart::GlAccount;
 use jiff::Timestamp;
 
 use crate::StoreError;
@@ -16,10 +16,10 @@ pub struct ChartLines {
     by_number: BTreeMap<i64, Arc<GlAccount>>,
 }
 
-/// Lines that a turn has written down.
+/// Lines that a turn has inserted.
 pub type NewLines = Vec<(i64, Arc<GlAccount>)>;
 
-/// A line as its row has it.
+/// The columns of a line.
 pub(crate) struct ChartLineRow {
     pub(crate) number: i64,
     pub(crate) gl: i64,

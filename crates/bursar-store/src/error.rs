@@ -1,26 +1,26 @@
-//! What can go wrong between a turn and its books. Each variant is what the caller does about it.
+//! Store failures. Each variant says what the caller does next.
 
-/// The turn was not saved, unless it says so.
+/// The turn was not saved; after `Unknown` it may have been.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Somebody else was faster: run the turn again from the beginning.
+    /// Another writer changed a record that the turn relied on: run the turn again from the beginning.
     #[error("other writers changed the same records again and again: nothing was saved. Try again")]
     Conflict,
     /// The store cannot be used now: try again later.
     #[error("the store is not available: {0}. Nothing was saved; put that right and try again")]
     Unavailable(String),
-    /// The commit was sent and its fate is not known: look it up before answering anybody.
+    /// The outcome of the commit is not known: look the commit up before answering.
     #[error(
         "whether the commit was saved is not known: {0}. Look at the books before trying again; an event that was posted is answered, not posted twice"
     )]
     Unknown(String),
-    /// The store holds what it should not hold: stop.
+    /// The store holds invalid data: stop.
     #[error("the store cannot be trusted: {0}. Nothing was saved; stop and restore from a backup")]
     Corrupt(String),
 }
 
 impl StoreError {
-    /// What the caller does about a schema that cannot be brought up to date.
+    /// Classifies a migration error by what the caller does next.
     pub(crate) fn from_migration(error: &refinery::Error) -> Self {
         use refinery::error::Kind;
         match error.kind() {
@@ -43,7 +43,7 @@ impl StoreError {
     }
 }
 
-/// What lies at the bottom of an error: the words of whoever failed first.
+/// The message of the root cause.
 fn deepest(error: &dyn std::error::Error) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {

@@ -1,7 +1,7 @@
-//! Where Bursar keeps its books.
+//! Persistence of the books.
 //!
-//! A store loads what a plan asks for, saves a commit in one transaction, and reads the history back. It decides
-//! nothing: the core has decided. The memory store is the oracle that the others are held to.
+//! A store loads the records of a read plan, saves a commit in one transaction, and reads the history. The core makes
+//! all decisions; a store makes none. The memory store is the oracle for the other stores.
 
 mod any;
 mod browse;
@@ -18,20 +18,18 @@ mod walk;
 use std::future::Future;
 use std::time::Duration;
 
-use bursar_core::commit::{Commit, SavedCommit};
-use bursar_core::control::Control;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
+use bursar_core::freezes::Control;
 use bursar_core::ids::{CommitId, FlowId};
+use bursar_core::ledger::verify::{End, IndexedEntries};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
-use bursar_core::plan::ReadPlan;
-use bursar_core::records::ReadSet;
-use bursar_core::verify::{End, Filed};
+use bursar_core::turn::{Commit, ReadPlan, ReadSet, SavedCommit};
 
 pub use any::{AnyStore, AnyTurn, Location};
 pub use browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
+    AuditCursor, Browse, FlowFilter, FlowPage, LaneCursor, LanePage, Live, Overdue, RecordPage,
 };
 pub use error::StoreError;
 pub use memory::{Memory, MemoryTurn};
@@ -51,13 +49,13 @@ pub trait Store {
     /// Whether a commit of unknown outcome was saved.
     fn has_commit(&mut self, id: CommitId) -> impl Future<Output = Result<bool, StoreError>>;
 
-    /// Lets others go first, where there are others.
-    fn stand_back(&mut self, _pause: Duration) -> impl Future<Output = ()> {
+    /// Waits before a retry, in a store that has concurrent writers.
+    fn back_off(&mut self, _pause: Duration) -> impl Future<Output = ()> {
         std::future::ready(())
     }
 }
 
-/// A transaction under way. Dropped without `save`, it has not happened.
+/// An open transaction. Dropping it without `save` rolls it back.
 pub trait Turn {
     fn load(&mut self, plan: &ReadPlan) -> impl Future<Output = Result<ReadSet, StoreError>>;
 
@@ -65,7 +63,7 @@ pub trait Turn {
     fn save(self, id: CommitId, commit: &Commit) -> impl Future<Output = Result<(), StoreError>>;
 }
 
-/// Reading the books, beside the turns.
+/// Reads of the books outside turns.
 pub trait Query {
     fn accounts(&mut self) -> impl Future<Output = Result<Vec<(Name, Account)>, StoreError>>;
 
@@ -73,35 +71,35 @@ pub trait Query {
 
     fn flow(&mut self, id: FlowId) -> impl Future<Output = Result<Option<Flow>, StoreError>>;
 
-    /// Flows behind an id, in order; at most `limit` of them.
+    /// At most `limit` flows after an id, in the order of their ids.
     fn flows(
         &mut self,
         after: Option<FlowId>,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<Flow>, StoreError>>;
 
-    /// Everything that is waited for, by lane and time.
+    /// All due rows, by lane and time.
     fn due(&mut self) -> impl Future<Output = Result<Vec<(Due, FlowId)>, StoreError>>;
 
-    /// The events behind a place in the feed, each with the place behind it. Commits have one order, so whoever goes
-    /// on from the last place misses nothing.
+    /// The events after a cursor, each with its own cursor. Commits have a total order, so a reader that continues
+    /// from the last cursor misses no event.
     fn events(
         &mut self,
         after: Cursor,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<(Cursor, FeedEvent)>, StoreError>>;
 
-    /// The switches that people throw.
+    /// The freezes in force, and their version.
     fn control(&mut self) -> impl Future<Output = Result<Control, StoreError>>;
 
-    /// Commits behind `after`, in order; at most `limit` of them.
+    /// At most `limit` commits after `after`, in order.
     fn history(
         &mut self,
         after: u64,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<SavedCommit>, StoreError>>;
 
-    /// The transactions that touch any of these accounts, behind a place, each with the place behind it.
+    /// The transactions after a cursor that touch any of these accounts, each with its own cursor.
     fn transactions_of(
         &mut self,
         addresses: &[Name],
@@ -109,12 +107,12 @@ pub trait Query {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<(Cursor, Transaction)>, StoreError>>;
 
-    /// The end of the chain, and how many rows there are in all.
+    /// The head of the hash chain, and the row counts of the append-only tables.
     fn end(&mut self) -> impl Future<Output = Result<End, StoreError>>;
 
-    /// What is filed under accounts beside the transactions themselves, if statements are read by it.
-    fn filed(&mut self) -> impl Future<Output = Result<Filed, StoreError>>;
+    /// The account index, if this store reads statements by one.
+    fn indexed_entries(&mut self) -> impl Future<Output = Result<IndexedEntries, StoreError>>;
 
-    /// From here on, all reads see the books as they are now. Without it, a report could mix two moments.
+    /// Pins all later reads to one snapshot. Without it, a report could mix two states of the books.
     fn read_at_one_moment(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 }

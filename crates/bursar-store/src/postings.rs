@@ -1,18 +1,18 @@
-//! The postings of a transaction as one text, and the transactions of a commit by the accounts that they move.
+//! The postings of a transaction as one JSON text, and the account index of a commit.
 
 use std::collections::BTreeMap;
 
 use bursar_core::ids::TransactionId;
-use bursar_core::journal::{Posting, WORLD};
 use bursar_core::ledger::Transaction;
+use bursar_core::ledger::journal::{Posting, WORLD};
 use bursar_core::money::Money;
 
 use crate::StoreError;
 use crate::chart_lines::{damaged, parse};
 
-/// A list of source, destination, currency and amount for each.
+/// A JSON array with source, destination, currency and amount of each posting.
 pub(crate) fn encode(postings: &[Posting]) -> Result<String, StoreError> {
-    /// Addresses are as long as a few words.
+    /// Bytes of a usual posting.
     const USUAL: usize = 112;
     let mut text = Vec::with_capacity(postings.len().saturating_mul(USUAL));
     let mut opening = b'[';
@@ -42,16 +42,16 @@ pub(crate) fn decode(id: TransactionId, text: &str) -> Result<Vec<Posting>, Stor
     rows.into_iter().map(posting).collect()
 }
 
-/// Accounts in order, each with the places of the transactions that move it.
+/// Accounts in order, each with the positions of the transactions that touch it.
 pub(crate) fn entries(transactions: &[Transaction]) -> BTreeMap<&str, Vec<i32>> {
     let mut entries: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
-    for (transaction, place) in transactions.iter().zip(0..) {
+    for (transaction, position) in transactions.iter().zip(0..) {
         let postings = transaction.postings.iter();
         let accounts = postings.flat_map(|posting| [&*posting.source, &*posting.destination]);
         for account in accounts.filter(|account| *account != WORLD) {
-            let places = entries.entry(account).or_default();
-            if places.last() != Some(&place) {
-                places.push(place);
+            let positions = entries.entry(account).or_default();
+            if positions.last() != Some(&position) {
+                positions.push(position);
             }
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn entries(transactions: &[Transaction]) -> BTreeMap<&str, Vec<i32>> 
 #[cfg(test)]
 mod tests {
     use bursar_core::ids::TransactionId;
-    use bursar_core::journal::Posting;
+    use bursar_core::ledger::journal::Posting;
     use bursar_core::money::Money;
     use uuid::Uuid;
 

@@ -1,22 +1,22 @@
-//! Walking through the whole books, a page at a time: memory does not grow with the history.
+//! Iteration over the whole books, page by page, in constant memory.
 
 use std::future::Future;
 
-use bursar_core::commit::SavedCommit;
 use bursar_core::feed::Cursor;
 use bursar_core::flow::Flow;
 use bursar_core::ledger::Transaction;
+use bursar_core::ledger::rulebook::Rulebook;
+use bursar_core::ledger::verify::{Report, Verifier};
 use bursar_core::numscript::Name;
-use bursar_core::rulebook::Rulebook;
-use bursar_core::verify::{Report, Verifier};
+use bursar_core::turn::SavedCommit;
 
 use crate::{Query, StoreError};
 
-/// Transactions that are read at once, if the commits are like those before them.
+/// Target number of transactions per page, estimated from the commits of the page before.
 const PAGE: u64 = 5_000;
-/// Commits that are read at once at most: bounds the memory of reports when they are not.
+/// Most commits per page: bounds memory if the estimate is wrong.
 const COMMITS: u64 = 64;
-/// Flows, or transactions of one merchant, that are read at once.
+/// Flows, or transactions of one merchant, per page.
 const ROWS: u32 = 5_000;
 
 pub trait Walk: Query {
@@ -71,11 +71,12 @@ pub trait Walk: Query {
         }
     }
 
-    /// The books recomputed from their postings. Nobody may write meanwhile: read at one moment.
+    /// Recomputes the books from their postings. Call `read_at_one_moment` first if another process may write.
     fn verify(&mut self, rulebook: &Rulebook) -> impl Future<Output = Result<Report, StoreError>> {
         async move {
             let accounts = self.accounts().await?;
-            let mut verifier = Verifier::new(rulebook, &accounts).with(self.filed().await?);
+            let mut verifier =
+                Verifier::new(rulebook, &accounts).with(self.indexed_entries().await?);
             let add = |commit: &SavedCommit| {
                 verifier.add(commit);
                 Ok::<(), StoreError>(())
@@ -90,7 +91,7 @@ pub trait Walk: Query {
 
 impl<Q: Query> Walk for Q {}
 
-/// How many commits the next page may have, if they are like these.
+/// The size of the next page, estimated from this one.
 fn next_page(page: &[SavedCommit]) -> u32 {
     let transactions: usize = page.iter().map(|commit| commit.transactions.len()).sum();
     let (transactions, commits) =

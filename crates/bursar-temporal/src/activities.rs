@@ -1,28 +1,29 @@
-//! Activities: turns about a flow, and jobs in the world. Each ends with what the workflow does next.
+//! Activities: turns about a flow, and effects. Each returns what the workflow does next.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bursar_core::delivery::{self, Outcome, Response};
-use bursar_core::drive::{self, Drive, Driven, Job, Look, Move, foresee};
-use bursar_core::ids::{DeliveryId, FlowId, PayoutId};
+use bursar_core::flow::Outcome;
+use bursar_core::flow::host::{self, NextAction, Poll, PollReply, predict};
+use bursar_core::ids::FlowId;
 use bursar_core::rejection::Rejection;
-use bursar_core::request::{Body, Busy, News, Reply};
+use bursar_core::turn::Ask;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use crate::hands::Hands;
+use crate::kinds::{self, AnyKind, WorkflowKind, with_kind};
 use crate::message::{Order, Step};
-use crate::port::Office;
+use crate::port::HostPort;
 use crate::relay::Relay;
-use crate::step::Place;
+use crate::slots::Slots;
+use crate::step::StepContext;
 
-/// Why an activity has no step to tell.
+/// Why an activity has no step to return.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// It will be refused however often it is tried.
+    /// Every retry would be refused as well.
     Refused { code: String, message: String },
-    /// Nothing can be said now.
+    /// A retry may succeed.
     Unavailable(String),
 }
 
@@ -34,117 +35,100 @@ impl From<Rejection> for Failed {
 
 /// Everything that activities need.
 pub(crate) struct Activities {
-    pub(crate) office: Arc<dyn Office>,
-    pub(crate) hands: Hands,
+    pub(crate) port: Arc<dyn HostPort>,
+    pub(crate) slots: Slots,
     pub(crate) relay: Arc<Relay>,
     pub(crate) is_searchable: bool,
 }
 
-/// How long a job waits for a free hand before it lets others try: whoever waits keeps a place in the worker.
-const HAND_WAIT: Duration = Duration::from_secs(2);
-/// How long it leaves the place to others then, in milliseconds.
-const HAND_REST: u64 = 5_000;
+/// How long an effect waits for a free slot: a waiting activity occupies the worker.
+const SLOT_WAIT: Duration = Duration::from_secs(2);
+/// How long the workflow waits after that before it tries again.
+const SLOT_PAUSE_MS: u64 = 5_000;
 
 impl Activities {
-    pub(crate) async fn ask(&self, body: Body) -> Result<Reply, Failed> {
-        let answer = self.office.ask(body).await.map_err(Failed::Unavailable)?;
-        answer.map_err(Failed::from)
+    pub(crate) async fn ask<A: Ask>(&self, request: A) -> Result<A::Reply, Failed> {
+        let answer = self.port.ask(request.into()).await.map_err(Failed::Unavailable)?;
+        A::reply(answer?).ok_or_else(unexpected)
     }
 
-    /// A turn about a flow.
-    pub(crate) async fn look(&self, look: Look) -> Result<Driven, Failed> {
-        let reply = self.ask(Body::Drive(Drive::Look(look))).await?;
-        let Reply::Driven(driven) = reply else { return Err(unexpected()) };
-        Ok(*driven)
-    }
-
-    /// A turn that takes news, if there are any, and begins no job.
+    /// A turn that saves the outcome, if there is one, and begins no effect.
     pub(crate) async fn turn(&self, order: &Order) -> Result<Step, Failed> {
-        let look = Look { flow: flow(&order.flow)?, news: order.news.clone(), hands: None };
-        let driven = self.look(look).await?;
-        Ok(self.step(&driven))
+        let (_, flow) = kind_of(&order.flow)?;
+        let reply = self.ask(Poll { flow, outcome: order.outcome.clone(), slots: None }).await?;
+        Ok(self.step(&reply))
     }
 
-    pub(crate) fn step(&self, driven: &Driven) -> Step {
-        let place = Place { rules: self.office.rules(), now: self.office.now() };
-        let refused = driven.refused.as_ref().map(ToString::to_string);
-        if let Some(rejection) = &driven.refused {
-            self.office.refused(driven.flow.name(), rejection.clone());
+    fn step(&self, reply: &PollReply) -> Step {
+        let context = StepContext { now: self.port.now() };
+        let refused = reply.refused.as_ref().map(ToString::to_string);
+        if let Some(rejection) = &reply.refused {
+            self.port.refused(reply.flow.name(), rejection.clone());
         }
-        Step { is_searchable: self.is_searchable, refused, ..place.step(driven) }
+        Step { is_searchable: self.is_searchable, refused, ..context.step(reply) }
     }
 
-    /// A job: saved first, done afterwards, and what came of it taken note of.
-    pub(crate) async fn work(&self, order: &Order) -> Result<Step, Failed> {
-        match flow_kind(&order.flow)? {
-            Kind::Payout(flow) => self.pay(flow, order).await,
-            Kind::Delivery(flow) => self.deliver(flow, order).await,
-        }
+    /// An effect: the turn that begins it is saved first, then it runs, then its outcome is saved.
+    pub(crate) async fn run_effect(&self, order: &Order) -> Result<Step, Failed> {
+        let (kind, flow) = kind_of(&order.flow)?;
+        with_kind!(kind, K => self.run_effect_of::<K>(flow, order).await)
     }
 
-    async fn pay(&self, flow: FlowId, order: &Order) -> Result<Step, Failed> {
-        let hand = self.hands.for_channel(&order.lane);
-        let Ok(_hand) = tokio::time::timeout(HAND_WAIT, hand).await else {
+    async fn run_effect_of<K: WorkflowKind>(
+        &self,
+        flow: FlowId,
+        order: &Order,
+    ) -> Result<Step, Failed> {
+        let Some(pool) = K::pool(&order.lane) else { return self.turn(order).await };
+        let Ok(slot) = tokio::time::timeout(SLOT_WAIT, self.slots.acquire(pool)).await else {
             return self.turn(order).await.map(later);
         };
-        let (instant, time) = (Instant::now(), self.office.now());
-        let look = Look { flow, news: None, hands: Some(Busy::default()) };
-        let driven = self.look(look).await?;
-        let Some(Job::Call(effect)) = driven.job.clone() else { return Ok(self.step(&driven)) };
+        let (instant, time) = (Instant::now(), self.port.now());
+        let slots = Some(slot.load(time));
+        let mut reply = self.ask(Poll { flow, outcome: None, slots }).await?;
+        let Some(effect) = reply.effect.take() else {
+            let step = self.step(&reply);
+            return Ok(if reply.is_full { later(step) } else { step });
+        };
+        let _slot = slot.begin(time);
         let deadline = instant_of((instant, time), effect.lease_until);
-        let event = self.office.call(effect, deadline).await;
-        self.came_back(driven, News::Payout(event)).await
+        let outcome = self.port.run(effect, deadline).await;
+        self.save_outcome::<K>(*reply, outcome).await
     }
 
-    async fn deliver(&self, flow: FlowId, order: &Order) -> Result<Step, Failed> {
-        let Ok(endpoint) = order.lane.parse().map(|id| self.hands.endpoint(id)) else {
-            return self.turn(order).await;
-        };
-        let Ok(gate) = tokio::time::timeout(HAND_WAIT, endpoint.gate()).await else {
-            return self.turn(order).await.map(later);
-        };
-        let (instant, time) = (Instant::now(), self.office.now());
-        let look = Look { flow, news: None, hands: Some(endpoint.busy(time)) };
-        let driven = self.look(look).await?;
-        let Some(Job::Send(parcel)) = driven.job.clone() else {
-            let step = self.step(&driven);
-            return Ok(if driven.is_full { later(step) } else { step });
-        };
-        let _under_way = endpoint.begin(time);
-        drop(gate);
-        let deadline = instant_of((instant, time), parcel.lease_until);
-        let event = self.office.send(*parcel, deadline).await;
-        self.came_back(driven, News::Delivery(event)).await
-    }
-
-    /// What only has to be noted is noted at once. What moves money, or gives up, is a turn of its own, which the
-    /// cluster repeats until it is made; so is what could not be noted.
-    async fn came_back(&self, driven: Driven, news: News) -> Result<Step, Failed> {
-        let now = self.office.now();
-        let r#move = foresee(self.office.rules(), &driven.flow, &news, now);
-        if r#move == Move::Note {
-            let look = Look { flow: driven.flow.id, news: Some(news.clone()), hands: None };
-            match self.look(look).await {
-                Ok(driven) => return Ok(self.step(&driven)),
+    /// An outcome that is only recorded is saved at once. An outcome that moves money or ends the flow is saved by a turn of
+    /// its own, which the cluster repeats until it is saved; so is an outcome that could not be saved here.
+    async fn save_outcome<K: WorkflowKind>(
+        &self,
+        reply: PollReply,
+        outcome: Outcome,
+    ) -> Result<Step, Failed> {
+        let now = self.port.now();
+        let action = predict(self.port.rules(), &reply.flow, &outcome, now);
+        if action == NextAction::Record {
+            let flow = reply.flow.id;
+            let poll = Poll { flow, outcome: Some(outcome.clone()), slots: None };
+            match self.ask(poll).await {
+                Ok(reply) => return Ok(self.step(&reply)),
                 Err(Failed::Refused { .. } | Failed::Unavailable(_)) => {}
             }
         }
-        let next = drive::Next { at: now, r#move };
-        let step = self.step(&Driven { next: Some(next), job: None, ..driven });
-        Ok(Step { news: Some(without_words(news)), ..step })
+        let next = Some(host::Next { at: now, action });
+        let step = self.step(&PollReply { next, ..reply });
+        Ok(Step { outcome: Some(K::redact(outcome)), ..step })
     }
 
-    /// The relay starts what waits for the cluster now, so that merchants are told soon.
+    /// The relay starts pending workflows now, so that merchants are notified soon.
     pub(crate) fn notify(&self, order: &Order) -> Step {
         self.relay.hurry();
         Step::unknown(order)
     }
 }
 
-/// There was no free hand: others try first.
+/// No slot was free: the workflow waits, and other effects go first.
 fn later(mut step: Step) -> Step {
     if let Some(next) = &mut step.next {
-        next.pause = next.pause.max(HAND_REST);
+        next.pause_ms = next.pause_ms.max(SLOT_PAUSE_MS);
     }
     step
 }
@@ -155,41 +139,16 @@ fn instant_of((instant, time): (Instant, Timestamp), lease_until: Timestamp) -> 
     instant.checked_add(left.unsigned_abs()).unwrap_or(instant)
 }
 
-/// What a receiver said is none of the cluster's business.
-fn without_words(news: News) -> News {
-    match news {
-        News::Delivery(delivery::Event::Returned {
-            attempt,
-            took_ms,
-            outcome: Outcome::Answered { status, retry_after, .. },
-        }) => {
-            let response = Response::Text(String::new());
-            let outcome = Outcome::Answered { status, retry_after, response };
-            News::Delivery(delivery::Event::Returned { attempt, took_ms, outcome })
-        }
-        news @ (News::Payout(_) | News::Delivery(_)) => news,
-    }
-}
-
-pub(crate) enum Kind {
-    Payout(FlowId),
-    Delivery(FlowId),
-}
-
-fn flow_kind(name: &str) -> Result<Kind, Failed> {
-    let payout = name.parse::<PayoutId>().map(|id| Kind::Payout(id.into()));
-    let delivery = name.parse::<DeliveryId>().map(|id| Kind::Delivery(id.into()));
-    payout.or(delivery).map_err(|_| Failed::Refused {
-        code: "unknown_flow".to_owned(),
-        message: format!("{name:?} is neither a payout nor a delivery: nothing was done"),
+/// The kind and the id of the flow that an order is about.
+pub(crate) fn kind_of(name: &str) -> Result<(AnyKind, FlowId), Failed> {
+    kinds::of_name(name).ok_or_else(|| {
+        let known: Vec<&str> = AnyKind::ALL.iter().map(|kind| kind.name()).collect();
+        let known = known.join(" nor a ");
+        let message = format!("{name:?} is neither a {known}: nothing was done");
+        Failed::Refused { code: "unknown_flow".to_owned(), message }
     })
 }
 
-pub(crate) fn flow(name: &str) -> Result<FlowId, Failed> {
-    let (Kind::Payout(flow) | Kind::Delivery(flow)) = flow_kind(name)?;
-    Ok(flow)
-}
-
-pub(crate) fn unexpected() -> Failed {
+fn unexpected() -> Failed {
     Failed::Unavailable("a turn was answered with something else than was asked for".to_owned())
 }

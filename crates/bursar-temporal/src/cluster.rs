@@ -1,4 +1,4 @@
-//! The connection to a Temporal cluster: a dev server, one's own, or a hosted one.
+//! The connection to a Temporal cluster: a dev server, a cluster of your own, or a hosted one.
 
 use std::fmt;
 
@@ -8,29 +8,29 @@ use temporalio_client::{
 };
 use temporalio_common::protos::temporal::api::operatorservice::v1::ListSearchAttributesRequest;
 
-use crate::drive::SEARCH_ATTRIBUTE;
+use crate::workflow_loop::SEARCH_ATTRIBUTE;
 
-/// Where the cluster is, and what it wants to see.
+/// The address of the cluster, and the credentials for it.
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
     /// `HOST:PORT`.
     pub address: String,
     pub namespace: String,
     pub secure: Secure,
-    /// What the cluster sees of this process.
+    /// The identity of this process in the cluster.
     pub identity: String,
 }
 
-/// How the connection is kept private.
+/// TLS and credentials.
 #[derive(Clone, Default)]
 pub struct Secure {
-    /// Without any of the others: TLS by the certificates that this machine trusts.
+    /// TLS with the certificates that this machine trusts. Each of the other fields turns TLS on as well.
     pub is_tls: bool,
-    /// Whom to trust instead, as PEM.
+    /// The certificate authority to trust instead, as PEM.
     pub ca: Option<Vec<u8>>,
-    /// What this process shows, as PEM: certificate and key.
+    /// The client certificate and its key, as PEM.
     pub client: Option<(Vec<u8>, Vec<u8>)>,
-    /// The name in the server's certificate, if it is not that of the address.
+    /// The name in the certificate of the cluster, if it is not that of the address.
     pub domain: Option<String>,
     pub api_key: Option<String>,
 }
@@ -61,7 +61,7 @@ pub enum NotConnected {
 }
 
 impl ClusterOptions {
-    /// Whether this can be an address at all.
+    /// Checks the form of the address.
     pub fn check(&self) -> Result<(), NotConnected> {
         self.url().map(drop)
     }
@@ -74,11 +74,11 @@ impl ClusterOptions {
     }
 }
 
-/// A cluster that answers.
+/// A connected cluster.
 #[derive(Clone)]
 pub struct Cluster {
     pub(crate) client: Client,
-    /// Whether it shows the status of flows in its lists.
+    /// Whether the cluster has the search attribute for the status.
     pub(crate) is_searchable: bool,
 }
 
@@ -121,7 +121,7 @@ impl Cluster {
 
 const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// Whether the attribute was registered. A cluster that does not say has none.
+/// Whether the search attribute is registered. A cluster that does not answer this has none.
 async fn is_searchable(client: &Client, namespace: &str) -> Result<bool, NotConnected> {
     use temporalio_client::tonic::Code;
     let request = ListSearchAttributesRequest { namespace: namespace.to_owned() };

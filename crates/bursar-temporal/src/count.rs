@@ -1,30 +1,28 @@
-//! What workflows cost: the events that the cluster keeps of them, and what it had done for them.
+//! The cost of workflows: events, workflow tasks and activities in their histories.
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use temporalio_client::WorkflowFetchHistoryOptions;
+use temporalio_client::{UntypedWorkflow, WorkflowFetchHistoryOptions};
 use temporalio_common::protos::temporal::api::enums::v1::EventType;
 
 use crate::cluster::Cluster;
-use crate::disbursements::Disbursement;
-use crate::driver::Run;
 
-/// Of several workflows together.
+/// The sum over several workflows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     pub workflows: u64,
     pub events: u64,
     /// How often the cluster gave a workflow to a worker.
     pub tasks: u64,
-    /// Regular activities: those that the cluster gave to a worker.
+    /// Regular activities, without local ones.
     pub activities: u64,
-    /// How often a worker that was too busy had the cluster give a workflow again.
+    /// Workflow tasks that timed out because the worker was too busy.
     pub late: u64,
 }
 
 /// Histories that are read at once.
 const AT_ONCE: usize = 8;
 
-/// Reads their histories, once they have ended.
+/// Reads the histories of these workflows, once they have ended.
 pub async fn count_events(
     cluster: &Cluster,
     workflows: impl IntoIterator<Item = String>,
@@ -34,8 +32,8 @@ pub async fn count_events(
 }
 
 async fn count(cluster: &Cluster, id: String) -> Result<Counts, String> {
-    let workflow = cluster.client.get_workflow_handle::<Run<Disbursement>>(id);
-    // Waits for new events until there are none to come.
+    let workflow = cluster.client.get_workflow_handle::<UntypedWorkflow>(id);
+    // Waits until the workflow has ended.
     let options = WorkflowFetchHistoryOptions::builder().wait_new_event(true).build();
     let mut history = workflow.fetch_history(options);
     let mut counts = Counts { workflows: 1, ..Counts::default() };

@@ -1,5 +1,5 @@
-//! The workflow that drives a flow, of whatever kind: it does what the last activity said comes next, waits as long as it
-//! said, and passes on what people signal. It holds no business state, so a new version of Bursar replays old histories.
+//! The workflow that drives a flow of any kind: it executes the activity that the last activity returned, waits as long as that
+//! says, and passes on signals. It holds no business state, so a new version of Bursar replays old histories.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -25,44 +25,31 @@ use temporalio_sdk::{
     SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowTermination,
 };
 
-use crate::drive::drive;
-use crate::message::{Next, Order};
+use crate::kinds::WorkflowKind;
+use crate::workflow_loop::run_loop;
 
-/// What is different between workflows. A new kind of flow needs one of these and its activities.
-pub(crate) trait Kind: 'static {
-    /// As clients start it.
-    const NAME: &'static str;
-    /// The query that tells where it stands.
-    const QUERY: &'static str;
-    /// The signal by which people decide, if they may.
-    const SIGNAL: Option<&'static str>;
-
-    /// What it begins with, and what it is about.
-    fn opening(input: &Value) -> (Next, Order);
-
-    /// What a new run is started with, when a history has become long.
-    fn resumed(input: &Value, flow: &str) -> Value;
-
-    /// What it ends with, in the words of whoever started it.
-    fn result(input: &Value, result: Value) -> Value;
-}
-
-/// The relay says that somebody else has changed the flow.
+/// The signal of the relay: another caller than the workflow has changed the flow.
 pub(crate) const WAKE: &str = "wake";
 
-/// The state of a workflow: what queries show, and what was signalled.
+/// The state of a workflow: the answer of its query, and signals that were received.
 pub(crate) struct Driver<K> {
     input: Value,
     status: Value,
     last_error: Option<String>,
-    signals: VecDeque<Value>,
+    signals: VecDeque<SignalRequest>,
     is_woken: bool,
     kind: PhantomData<fn() -> K>,
 }
 
+/// A signal that was received, and the activity that executes it.
+pub(crate) struct SignalRequest {
+    pub(crate) activity: &'static str,
+    pub(crate) input: Value,
+}
+
 pub(crate) struct Run<K>(PhantomData<fn() -> K>);
 
-impl<K: Kind> WorkflowDefinition for Run<K> {
+impl<K: WorkflowKind> WorkflowDefinition for Run<K> {
     type Input = Value;
     type Output = Value;
 
@@ -77,11 +64,11 @@ impl<K> Run<K> {
     }
 }
 
-impl<K: Kind> HasWorkflowDefinition for Run<K> {
+impl<K: WorkflowKind> HasWorkflowDefinition for Run<K> {
     type Run = Self;
 }
 
-/// Any signal: its name and what came with it.
+/// Any signal: its name and its input.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Signalled {
     name: String,
@@ -102,7 +89,7 @@ impl<K> Signals<K> {
     }
 }
 
-impl<K: Kind> SignalDefinition for Signals<K> {
+impl<K: WorkflowKind> SignalDefinition for Signals<K> {
     type Workflow = Run<K>;
     type Input = Signalled;
 
@@ -113,7 +100,7 @@ impl<K: Kind> SignalDefinition for Signals<K> {
 
 pub(crate) struct Queries<K>(PhantomData<fn() -> K>);
 
-impl<K: Kind> QueryDefinition for Queries<K> {
+impl<K: WorkflowKind> QueryDefinition for Queries<K> {
     type Workflow = Run<K>;
     type Input = ();
     type Output = Value;
@@ -123,10 +110,11 @@ impl<K: Kind> QueryDefinition for Queries<K> {
     }
 }
 
-impl<K: Kind> ExecutableSyncSignal<Signals<K>> for Driver<K> {
+impl<K: WorkflowKind> ExecutableSyncSignal<Signals<K>> for Driver<K> {
     fn handle(&mut self, _: &mut SyncWorkflowContext<Self>, signalled: Signalled) {
-        if Some(signalled.name.as_str()) == K::SIGNAL {
-            self.signals.push_back(signalled.value);
+        if let Some(signal) = K::SIGNAL.filter(|signal| signal.name == signalled.name) {
+            let (activity, input) = (signal.activity, signalled.value);
+            self.signals.push_back(SignalRequest { activity, input });
         } else if signalled.name == WAKE {
             self.is_woken = true;
         } else {
@@ -135,7 +123,7 @@ impl<K: Kind> ExecutableSyncSignal<Signals<K>> for Driver<K> {
     }
 }
 
-impl<K: Kind> ExecutableQuery<Queries<K>> for Driver<K> {
+impl<K: WorkflowKind> ExecutableQuery<Queries<K>> for Driver<K> {
     fn handle(
         &self,
         _: &WorkflowContextView,
@@ -149,7 +137,7 @@ impl<K: Kind> ExecutableQuery<Queries<K>> for Driver<K> {
     }
 }
 
-impl<K: Kind> WorkflowImplementation for Driver<K> {
+impl<K: WorkflowKind> WorkflowImplementation for Driver<K> {
     type Run = Run<K>;
 
     const HAS_INIT: bool = true;
@@ -160,7 +148,7 @@ impl<K: Kind> WorkflowImplementation for Driver<K> {
     }
 
     fn definition() -> WorkflowDefinitionDescriptor {
-        let signals = K::SIGNAL.into_iter().chain([WAKE]);
+        let signals = K::SIGNAL.map(|signal| signal.name).into_iter().chain([WAKE]);
         WorkflowDefinitionDescriptor {
             workflow_type: K::NAME.to_owned(),
             has_init: true,
@@ -187,7 +175,7 @@ impl<K: Kind> WorkflowImplementation for Driver<K> {
         _: Option<Value>,
     ) -> LocalBoxFuture<'static, Result<Box<dyn WorkflowOutputValue>, WorkflowTermination>> {
         let ended = async move {
-            let ended: Result<Value, WorkflowTermination> = drive(ctx).await;
+            let ended: Result<Value, WorkflowTermination> = run_loop(ctx).await;
             ended.map(|value| -> Box<dyn WorkflowOutputValue> { Box::new(value) })
         };
         ended.boxed_local()
@@ -198,7 +186,7 @@ impl<K: Kind> WorkflowImplementation for Driver<K> {
         payloads: Payloads,
         _: &PayloadConverter,
     ) -> Result<Option<Box<dyn Any>>, WorkflowError> {
-        // Whatever cannot be read is refused by whoever decides, where people see it.
+        // The activity refuses an input that is not JSON, so that the query and the audit show it.
         let value = payloads.payloads.first().map(|payload| {
             serde_json::from_slice(&payload.data).unwrap_or_else(|_| Value::from("not JSON"))
         });
@@ -263,8 +251,8 @@ impl<K> Driver<K> {
         &self.input
     }
 
-    /// Somebody has signalled something that was not looked at yet.
-    pub(crate) fn has_news(&self) -> bool {
+    /// A signal or a wake waits to be handled.
+    pub(crate) fn has_event(&self) -> bool {
         self.is_woken || self.has_signal()
     }
 
@@ -272,16 +260,16 @@ impl<K> Driver<K> {
         !self.signals.is_empty()
     }
 
-    pub(crate) fn next_signal(&mut self) -> Option<Value> {
+    pub(crate) fn next_signal(&mut self) -> Option<SignalRequest> {
         self.signals.pop_front()
     }
 
-    /// Whether it was woken since the last look.
+    /// Whether the workflow was woken since the last poll.
     pub(crate) fn take_wake(&mut self) -> bool {
         std::mem::take(&mut self.is_woken)
     }
 
-    /// What queries answer from now on. A refusal stays in sight until something has changed.
+    /// Sets the answer of the query. A refusal stays in it until the status changes.
     pub(crate) fn show(&mut self, status: Value, refused: Option<String>) {
         let kept = self.last_error.take().filter(|_| self.status == status);
         self.last_error = refused.or(kept);

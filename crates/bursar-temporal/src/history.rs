@@ -1,32 +1,29 @@
-//! Histories that were recorded: what the workflows of this version make of them must be what is in them, or a worker of
-//! this version could not take over what an older one began.
+//! Recorded histories: the workflows of this version must replay them, or a worker of this version could not continue the
+//! workflows of an older one.
 
-use temporalio_client::{WorkflowFetchHistoryOptions, WorkflowHistory};
-use temporalio_sdk::workflow_replayer::{
-    WorkflowReplayer, WorkflowReplayerOptions, WorkflowReplayerOptionsBuilder,
-};
+use temporalio_client::{UntypedWorkflow, WorkflowFetchHistoryOptions, WorkflowHistory};
+use temporalio_sdk::workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions};
 
 use crate::cluster::Cluster;
-use crate::deliveries::Delivery;
-use crate::disbursements::Disbursement;
-use crate::driver::{Driver, Run};
+use crate::driver::Driver;
+use crate::kinds::{AnyKind, with_kind};
 
 /// The history of a workflow, as `replay` reads it.
 pub async fn record(cluster: &Cluster, workflow: &str) -> Result<Vec<u8>, String> {
-    let workflow = cluster.client.get_workflow_handle::<Run<Disbursement>>(workflow);
+    let workflow = cluster.client.get_workflow_handle::<UntypedWorkflow>(workflow);
     let history = workflow.fetch_history(WorkflowFetchHistoryOptions::default());
     history.to_json().await.map_err(|error| error.to_string())
 }
 
-/// Goes through a history that `record` has made. Says where the workflow would do something else.
+/// Replays a history that `record` has written. The error says where the workflow deviates.
 pub async fn replay(history: &[u8]) -> Result<(), String> {
     let history = WorkflowHistory::from_json(history).map_err(|error| error.to_string())?;
-    let options = WorkflowReplayerOptions::new()
-        .register_workflow::<Driver<Disbursement>>()
-        .and_then(WorkflowReplayerOptionsBuilder::register_workflow::<Driver<Delivery>>)
-        .map_err(|error| error.to_string())?
-        .build();
-    let replayer = WorkflowReplayer::new(options).map_err(|error| error.to_string())?;
+    let mut options = WorkflowReplayerOptions::new();
+    for kind in AnyKind::ALL {
+        let registered = with_kind!(*kind, K => options.register_workflow::<Driver<K>>());
+        options = registered.map_err(|error| error.to_string())?;
+    }
+    let replayer = WorkflowReplayer::new(options.build()).map_err(|error| error.to_string())?;
     replayer.replay_workflow(history).await.map_err(|error| error.to_string())
 }
 
@@ -41,7 +38,7 @@ mod tests {
         runtime.block_on(replay(history))
     }
 
-    /// Recorded by the tests of the binary, with `BURSAR_RECORD_HISTORIES=1`. Those of released versions stay for ever.
+    /// Recorded by the tests of the binary, with `BURSAR_RECORD_HISTORIES=1`. Histories of released versions stay for ever.
     #[test]
     fn what_was_begun_before_is_carried_on() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("histories");
@@ -50,11 +47,11 @@ mod tests {
             let path = entry.unwrap().path();
             let history = std::fs::read(&path).unwrap();
             replayed(&history).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            // A workflow that does something else than it did is found.
+            // A workflow that deviates from its history is found.
             let text = String::from_utf8(history).unwrap();
             let other =
                 text.replace("SubmitToChannel", "PayTwice").replace("DeliverWebhook", "Spam");
-            assert_ne!(text, other, "{}: it has a job", path.display());
+            assert_ne!(text, other, "{}: it has an effect", path.display());
             let error = replayed(other.as_bytes()).unwrap_err();
             assert!(error.contains("nondeterministic"), "{error}");
             count += 1;

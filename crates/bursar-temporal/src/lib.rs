@@ -1,35 +1,29 @@
-//! The Temporal host: workflows that drive flows, activities that are turns or jobs, and a relay that tells the cluster
-//! what happened. It decides nothing; `bursar_core::drive` says what comes next, and the books are the authority.
+//! The Temporal host: workflows that drive flows, activities that are turns or effects, and a relay that delivers the outbox
+//! to the cluster. It decides nothing: `bursar_core::flow::host` says what comes next, and the books are the authority.
 
 mod activities;
+mod activity_table;
 mod cluster;
 mod count;
-mod deliveries;
-mod disbursements;
-mod drive;
 mod driver;
-mod hands;
 mod history;
+mod kinds;
 mod message;
-mod people;
 mod port;
-mod registry;
 mod relay;
+mod signals;
+mod slots;
 mod step;
 mod worker;
+mod workflow_loop;
 
 pub use cluster::{Cluster, ClusterOptions, NotConnected, Secure};
 pub use count::{Counts, count_events};
 pub use history::{record, replay};
-pub use message::{
+pub use kinds::{
     DeliveryRequest, DisbursementRequest, DisbursementResult, ManualResolution,
     WebhookDeliveryResult,
 };
-pub use port::{Office, Promise};
+pub use port::{HostPort, Promise};
 pub use relay::Relay;
 pub use worker::Worker;
-
-/// Where `DisbursementWorkflow` runs.
-pub const PAYOUT_QUEUE: &str = "payout-worker";
-/// Where `WebhookDeliveryWorkflow` runs.
-pub const WEBHOOK_QUEUE: &str = "webhook-worker";

@@ -1,120 +1,34 @@
-//! What goes into a workflow's history: requests and results as Temporal clients know them, and what activities say to
-//! the workflow that runs them. Ids and amounts; never a secret, never the number of an account.
+//! Messages between workflows and activities, as they stand in histories. They contain ids and amounts; never a secret, never
+//! the number of an account. The stored field names are fixed: old histories must replay.
 
-use std::collections::BTreeMap;
-
-use bursar_core::request::News;
-use jiff::Timestamp;
+use bursar_core::flow::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a `DisbursementWorkflow` is started with. One that only names its disbursement drives a payout that is there.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
-pub struct DisbursementRequest {
-    #[serde(rename = "DisbursementID")]
-    pub disbursement_id: String,
-    #[serde(rename = "MerchantID")]
-    pub merchant_id: String,
-    #[serde(rename = "BeneficiaryID")]
-    pub beneficiary_id: String,
-    /// A decimal, as text.
-    pub amount: String,
-    pub currency: String,
-    pub channel: String,
-    pub idempotency_key: String,
-    #[serde(rename = "TraceID")]
-    pub trace_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduled_at: Option<Timestamp>,
-    #[serde(deserialize_with = "or_nothing")]
-    pub metadata: BTreeMap<String, Value>,
-}
-
-/// A map that is not there may be written as null.
-fn or_nothing<'de, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<String, Value>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct DisbursementResult {
-    #[serde(rename = "DisbursementID")]
-    pub disbursement_id: String,
-    pub status: String,
-    /// What the channel knows it by: its own name for it, or else ours.
-    pub channel_ref: String,
-    pub completed_at: Timestamp,
-    pub fee: String,
-    /// What the beneficiary receives.
-    pub net_amount: String,
-    /// Why it failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// Which delivery a `WebhookDeliveryWorkflow` drives.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DeliveryRequest {
-    #[serde(rename = "DeliveryID")]
-    pub delivery: String,
-    #[serde(rename = "EventID")]
-    pub event: String,
-    #[serde(rename = "EndpointID")]
-    pub endpoint: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct WebhookDeliveryResult {
-    #[serde(rename = "EventID")]
-    pub event_id: String,
-    pub delivered: bool,
-    pub attempts: u32,
-    /// DELIVERED, DLQ, CANCELLED, `SERIALISATION_FAILED` or `SIGNING_FAILED`.
-    pub final_status: String,
-    pub last_error: String,
-    pub completed_at: Timestamp,
-}
-
-/// What people send with the signal `manual-resolve`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct ManualResolution {
-    /// SUCCESS or FAILED.
-    pub status: String,
-    pub resolved_by: String,
-    #[serde(default)]
-    pub notes: String,
-}
-
-/// What an activity is given.
+/// The input of an activity.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Order {
-    /// The flow, once there is one.
+    /// The name of the flow, once it exists.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub flow: String,
-    /// The channel or endpoint that a job goes to.
+    /// The channel or endpoint that an effect goes to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lane: String,
-    /// What came of a job.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub news: Option<News>,
-    /// What the workflow was started with, or what somebody has signalled.
+    /// The outcome of an effect that is not saved yet.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "news")]
+    pub outcome: Option<Outcome>,
+    /// The input of the workflow, or of a signal.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub input: Value,
-    /// Counts what people have asked for, so that it is done once.
+    /// Counts signal requests and cancellations of a run: part of the idempotency key.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub number: u64,
-    /// What people decide about was seen at this version.
+    /// The version of the flow that a signal decides about.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
 }
 
-/// Where a flow stands, and what its workflow does next.
+/// The output of an activity: where the flow stands, and what its workflow does next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Step {
     pub flow: String,
@@ -122,21 +36,21 @@ pub(crate) struct Step {
     pub version: u64,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lane: String,
-    /// As queries answer it.
+    /// The answer of the status query.
     pub status: Value,
-    /// None if it is over.
+    /// None if the flow is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<Next>,
-    /// What the next activity takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub news: Option<News>,
-    /// Merchants are to be told.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub tells: bool,
-    /// Why something that somebody wanted was not done.
+    /// An outcome that the next activity saves.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "news")]
+    pub outcome: Option<Outcome>,
+    /// The step has created webhook deliveries.
+    #[serde(default, skip_serializing_if = "is_false", rename = "tells")]
+    pub notifies: bool,
+    /// Why a request of an operator, or the due step, was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
-    /// What the workflow ends with, once it is over.
+    /// The result of the workflow, once the flow is over.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub result: Value,
     /// Whether the cluster has a search attribute for the status.
@@ -145,7 +59,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Before anybody has looked.
+    /// Before the first poll.
     pub(crate) fn unknown(order: &Order) -> Self {
         Self {
             flow: order.flow.clone(),
@@ -153,8 +67,8 @@ impl Step {
             lane: order.lane.clone(),
             status: Value::Null,
             next: None,
-            news: None,
-            tells: false,
+            outcome: None,
+            notifies: false,
             refused: None,
             result: Value::Null,
             is_searchable: false,
@@ -165,12 +79,19 @@ impl Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Next {
     pub activity: String,
-    /// How long to wait before, in milliseconds.
-    #[serde(default)]
-    pub pause: u64,
-    /// How long it may take, in milliseconds. None for a turn, which is made where the workflow runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<u64>,
+    /// How long the workflow waits before.
+    #[serde(default, rename = "pause")]
+    pub pause_ms: u64,
+    /// The timeout of an effect. None for a turn, which is a local activity.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "timeout")]
+    pub timeout_ms: Option<u64>,
+}
+
+impl Next {
+    /// A turn without a pause.
+    pub(crate) fn turn(activity: &str) -> Self {
+        Self { activity: activity.to_owned(), pause_ms: 0, timeout_ms: None }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
@@ -181,4 +102,52 @@ const fn is_false(is_true: &bool) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 const fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use bursar_core::webhooks::delivery::Event;
+    use serde_json::json;
+
+    use super::{Next, Order, Outcome, Step};
+
+    /// A renamed field would be read as absent, and the workflow would deviate from its history.
+    #[test]
+    fn stored_names_stay() {
+        let outcome = Some(Outcome::Delivery(Event::Cancelled));
+        let order = Order {
+            flow: "dlv_1".to_owned(),
+            lane: "we_1".to_owned(),
+            outcome: outcome.clone(),
+            input: json!({}),
+            number: 1,
+            version: 2,
+        };
+        let stored = json!({
+            "flow": "dlv_1", "lane": "we_1", "news": { "delivery": "called_off" }, "input": {},
+            "number": 1, "version": 2,
+        });
+        assert_eq!(serde_json::to_value(&order).unwrap(), stored);
+        assert_eq!(serde_json::from_value::<Order>(stored).unwrap(), order);
+
+        let next = Next { activity: "SendToDLQ".to_owned(), pause_ms: 5, timeout_ms: Some(7) };
+        let step = Step {
+            status: json!({ "Status": "PENDING" }),
+            next: Some(next),
+            outcome,
+            notifies: true,
+            refused: Some("no".to_owned()),
+            result: json!({}),
+            is_searchable: true,
+            ..Step::unknown(&order)
+        };
+        let stored = json!({
+            "flow": "dlv_1", "version": 2, "lane": "we_1", "status": { "Status": "PENDING" },
+            "next": { "activity": "SendToDLQ", "pause": 5, "timeout": 7 },
+            "news": { "delivery": "called_off" }, "tells": true, "refused": "no", "result": {},
+            "is_searchable": true,
+        });
+        assert_eq!(serde_json::to_value(&step).unwrap(), stored);
+        assert_eq!(serde_json::from_value::<Step>(stored).unwrap(), step);
+    }
 }

@@ -1,44 +1,39 @@
-//! What workers and the relay need of the process that they run in: somebody who decides, and somebody who touches the
-//! world. They do not know who that is.
+//! The port to the process that hosts workers and the relay: turns of the engine, effects, alerts, the clock.
 
 use std::future::Future;
 use std::pin::Pin;
 
-use bursar_core::delivery::{self, Parcel};
-use bursar_core::effect::Effect;
-use bursar_core::payout::{self, Beneficiary};
+use bursar_core::flow::{Effect, Outcome};
+use bursar_core::payouts::Beneficiary;
 use bursar_core::rejection::Rejection;
-use bursar_core::request::{Answer, Body};
 use bursar_core::rules::Rules;
+use bursar_core::turn::{Answer, Body};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
 pub type Promise<'p, T> = Pin<Box<dyn Future<Output = T> + Send + 'p>>;
 
-pub trait Office: Send + Sync + 'static {
-    /// Answers once it is saved; or says why there is no answer, and what that means.
+pub trait HostPort: Send + Sync + 'static {
+    /// Answers once the turn is saved. The error says why there is no answer, and what that means.
     fn ask(&self, body: Body) -> Promise<'_, Result<Answer, String>>;
 
-    /// Does what an effect says, once, before the deadline or not at all.
-    fn call(&self, effect: Effect, deadline: Instant) -> Promise<'_, payout::Event>;
+    /// Runs an effect once, before the deadline or not at all.
+    fn run(&self, effect: Effect, deadline: Instant) -> Promise<'_, Outcome>;
 
-    /// Brings a parcel, once.
-    fn send(&self, parcel: Parcel, deadline: Instant) -> Promise<'_, delivery::Event>;
-
-    /// Whom a merchant pays, by the name under which they were added.
+    /// The beneficiary of a merchant, by id.
     fn beneficiary<'p>(
         &'p self,
         merchant: &'p str,
         id: &'p str,
     ) -> Promise<'p, Result<Option<Beneficiary>, String>>;
 
-    /// Somebody must look at this. The same words again are the same trouble.
-    fn alarm(&self, words: String);
+    /// Raises an alert for operators. The same text again is the same alert.
+    fn raise_alert(&self, text: String);
 
-    /// What a flow must do is refused, and it is set aside for a while: somebody must look.
+    /// The due step of a flow was rejected and the flow is deferred: an operator must look at it.
     fn refused(&self, flow: String, rejection: Rejection);
 
-    /// The time by the clock that decides.
+    /// The time by the clock of the engine.
     fn now(&self) -> Timestamp;
 
     fn rules(&self) -> &Rules;

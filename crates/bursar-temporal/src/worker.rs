@@ -1,4 +1,4 @@
-//! A worker: runs workflows and activities of both task queues until it is stopped, and finishes what it has begun.
+//! A worker: runs workflows and activities of all task queues until it is stopped, and finishes running activities.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,23 +15,21 @@ use temporalio_sdk::{Runtime, Worker as SdkWorker, WorkerOptions};
 use tokio::sync::oneshot;
 
 use crate::activities::Activities;
+use crate::activity_table::ActivityTable;
 use crate::cluster::Cluster;
-use crate::deliveries::Delivery;
-use crate::disbursements::Disbursement;
 use crate::driver::Driver;
-use crate::hands::Hands;
-use crate::port::Office;
-use crate::registry::Registry;
+use crate::kinds::{AnyKind, with_kind};
+use crate::port::HostPort;
 use crate::relay::Relay;
-use crate::{PAYOUT_QUEUE, WEBHOOK_QUEUE};
+use crate::slots::Slots;
 
-/// A worker that runs.
+/// A running worker.
 pub struct Worker {
     queues: Vec<Queue>,
     _runtime: Arc<Runtime>,
 }
 
-/// One task queue, on a thread of its own: all its workflows run there, its activities where everything else does.
+/// One task queue. Its workflows run on a thread of their own, its activities on the shared runtime.
 struct Queue {
     name: &'static str,
     stop: Box<dyn Fn() + Send + Sync>,
@@ -45,44 +43,44 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// How long a workflow waits for a worker that is gone before another one takes it.
+/// After so long the cluster gives the workflow of a lost worker to another worker.
 const STICKY: Duration = Duration::from_secs(5);
 
 impl Worker {
-    /// Starts to poll both queues. Must be called inside the runtime that runs the activities.
+    /// Starts to poll all queues. Must be called inside the runtime that runs the activities.
     pub async fn start(
-        office: Arc<dyn Office>,
+        port: Arc<dyn HostPort>,
         cluster: &Cluster,
         relay: Arc<Relay>,
         metrics: Option<SocketAddr>,
     ) -> Result<Self, String> {
         let runtime = Arc::new(runtime(metrics)?);
-        let hands = Hands::new(office.rules());
+        let slots = Slots::new(port.rules());
         let is_searchable = cluster.is_searchable;
-        let activities = Arc::new(Activities { office, hands, relay, is_searchable });
+        let activities = Arc::new(Activities { port, slots, relay, is_searchable });
         let mut queues = Vec::new();
-        for name in [PAYOUT_QUEUE, WEBHOOK_QUEUE] {
+        for kind in AnyKind::ALL {
             let (client, runtime) = (cluster.client.clone(), Arc::clone(&runtime));
-            queues.push(Queue::start(name, client, runtime, Arc::clone(&activities)).await?);
+            queues.push(Queue::start(*kind, client, runtime, Arc::clone(&activities)).await?);
         }
         Ok(Self { queues, _runtime: runtime })
     }
 
-    /// Takes nothing new; what is under way is finished.
+    /// Takes no new tasks; running activities are finished.
     pub fn stop(&self) {
         for queue in &self.queues {
             (queue.stop)();
         }
     }
 
-    /// Ends when a queue has ended, whether it was stopped or failed.
+    /// Returns when a queue has ended, whether it was stopped or failed.
     pub async fn ended(&mut self) -> Result<(), String> {
         let ended = self.queues.iter_mut().map(|queue| &mut queue.ended);
         let (ended, _, _) = futures_util::future::select_all(ended).await;
         ended.unwrap_or_else(|_| Err("a worker has failed".to_owned()))
     }
 
-    /// Once it was stopped: waits for the end of all queues.
+    /// Waits for the end of all queues, after `stop`.
     pub async fn join(self) -> Result<(), String> {
         let joined = tokio::task::spawn_blocking(move || {
             for queue in self.queues {
@@ -115,22 +113,23 @@ fn runtime(metrics: Option<SocketAddr>) -> Result<Runtime, String> {
 
 impl Queue {
     async fn start(
-        name: &'static str,
+        kind: AnyKind,
         client: Client,
         runtime: Arc<Runtime>,
         activities: Arc<Activities>,
     ) -> Result<Self, String> {
+        let name = kind.task_queue();
         let (started, is_started) = oneshot::channel();
         let (over, ended) = oneshot::channel();
         let handle = tokio::runtime::Handle::current();
         let run = move || {
             let _inside = handle.enter();
-            let mut worker = match worker(name, client, &runtime, activities) {
+            let mut worker = match worker(kind, client, &runtime, activities) {
                 Ok(worker) => worker,
                 Err(error) => return drop(started.send(Err(error))),
             };
             let stop: Box<dyn Fn() + Send + Sync> = Box::new(worker.shutdown_handle());
-            // Whoever waited may have gone; then nobody stops it either.
+            // If the caller of `start` is gone, no caller can stop the worker either.
             drop(started.send(Ok(stop)));
             let ended = handle.block_on(worker.run()).map_err(|error| error.to_string());
             drop(over.send(ended));
@@ -143,17 +142,14 @@ impl Queue {
 }
 
 fn worker(
-    queue: &str,
+    kind: AnyKind,
     client: Client,
     runtime: &Runtime,
     activities: Arc<Activities>,
 ) -> Result<SdkWorker, String> {
-    let options = WorkerOptions::new(queue).register_activities(Registry(activities));
-    let options = if queue == PAYOUT_QUEUE {
-        options.register_workflow::<Driver<Disbursement>>()
-    } else {
-        options.register_workflow::<Driver<Delivery>>()
-    };
+    let options = WorkerOptions::new(kind.task_queue());
+    let options = options.register_activities(ActivityTable(activities));
+    let options = with_kind!(kind, K => options.register_workflow::<Driver<K>>());
     let options = options
         .map_err(|error| error.to_string())?
         .sticky_queue_schedule_to_start_timeout(STICKY)

@@ -1,5 +1,5 @@
 //! The ledger in a store: pay-ins through the whole turn, beside the same rows without logic (raw) and a transaction per
-//! event with a statement per row (naive). All of it is as durable as real books.
+//! event with a statement per row (naive). All variants are as durable as real books.
 
 mod payins;
 mod race;
@@ -11,27 +11,27 @@ use tokio::runtime::Builder;
 
 use self::race::{Figures, Lanes};
 use super::measure::Work;
-use super::place::{self, Directory, Kind, Place};
 use super::ratio;
+use super::store_args::{self, Directory, Kind, StoreArgs};
 use super::summary::{Figure, Floor};
 use crate::baseline::MemoryBaseline;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(super) place: Place,
-    /// How many events are decided and saved together
+    pub(super) place: StoreArgs,
+    /// Events per commit
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) batch: u32,
-    /// How many events there are in all
+    /// Total number of events
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(super) count: u32,
 }
 
-/// What must be reached, in hundredths of raw.
+/// The required rate, in hundredths of raw.
 const OF_RAW: u128 = 60;
 
-/// Each variant has books of its own.
+/// Each variant has its own books.
 const PURPOSES: [&str; 3] = ["engine", "raw", "naive"];
 
 impl Arguments {
@@ -56,18 +56,18 @@ async fn in_memory(work: Work) -> Result<Figures, Failure> {
     race::run(&mut lanes, work).await
 }
 
-async fn in_sqlite(place: &Place, work: Work) -> Result<Figures, Failure> {
+async fn in_sqlite(place: &StoreArgs, work: Work) -> Result<Figures, Failure> {
     let directory = Directory::new(place.data.as_deref());
     let [engine, raw, naive] = directory.books(PURPOSES)?;
     race::run(&mut Lanes { engine, raw, naive }, work).await
 }
 
 async fn in_postgres(url: &str, work: Work) -> Result<Figures, Failure> {
-    let [engine, raw, naive] = place::databases(url, PURPOSES).await?;
+    let [engine, raw, naive] = store_args::databases(url, PURPOSES).await?;
     let mut lanes = Lanes { engine, raw, naive };
     let figures = race::run(&mut lanes, work).await;
     let Lanes { engine, raw, naive } = lanes;
-    let removed = place::remove([engine, raw, naive]).await;
+    let removed = store_args::remove([engine, raw, naive]).await;
     let figures = figures?;
     removed?;
     Ok(figures)

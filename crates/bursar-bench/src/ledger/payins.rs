@@ -1,10 +1,10 @@
-//! Pay-ins of many merchants at one bank, in an order that looks like chance and is always the same.
+//! Pay-ins of many merchants at one bank, in a pseudo-random, reproducible order.
 
 use std::collections::BTreeMap;
 
 use bursar_core::ids::Seed;
-use bursar_core::ledger::{Admission, Event};
-use bursar_core::request::{Body, Request};
+use bursar_core::ledger::{Admission, LedgerEvent, Post};
+use bursar_core::turn::Request;
 use jiff::Timestamp;
 
 use crate::measure::mix;
@@ -43,13 +43,13 @@ fn payin(number: u64) -> Request {
     .into_iter()
     .map(|(name, value)| (name.to_owned(), value))
     .collect();
-    let event = Event {
+    let event = LedgerEvent {
         name: EVENT.to_owned(),
-        // Whoever pays in names it, so references come in no order.
+        // References are chosen by callers, so they are unordered.
         reference: format!("payin-{chance:016x}"),
         variables,
         effective_at: None,
     };
     let admission = Admission { now: Timestamp::now(), seed: Seed::from(chance) };
-    Request { admission, body: Body::Post(event) }
+    Request { admission, body: Post { event, actor: None }.into() }
 }

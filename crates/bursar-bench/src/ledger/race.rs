@@ -1,16 +1,15 @@
-//! Engine and raw in turns, slice by slice, so that both meet the same moods of the machine; naive afterwards. In the end
+//! Engine and raw alternate in slices, so that noise of the machine affects both equally; naive runs afterwards. At the end
 //! the books of all three are read back and verified.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use bursar_core::commit::Commit;
 use bursar_core::ids::{CommitId, Seed};
 use bursar_core::ledger::{Account, Ledger, Transaction};
 use bursar_core::money::Money;
 use bursar_core::numscript::Name;
-use bursar_core::request::Batch;
 use bursar_core::rules::Rules;
+use bursar_core::turn::{Commit, TurnInput};
 use bursar_node::failure::Failure;
 use bursar_node::rulebook::load_rulebook;
 use bursar_node::terminal;
@@ -21,7 +20,7 @@ use crate::baseline::Baseline;
 use crate::books::{self, Decided, Head};
 use crate::measure::{Lane, Work, failed, timed};
 
-/// Naive is slow; its rate is known soon.
+/// Naive is slow; fewer events suffice to measure its rate.
 const NAIVE_SHARE: u32 = 50;
 const NAIVE_MAX: u32 = 4_000;
 
@@ -87,7 +86,7 @@ pub(super) async fn run<B: Baseline>(lanes: &mut Lanes<B>, work: Work) -> Result
     Ok(figures)
 }
 
-/// The real turn: from variables as text to rows on disk.
+/// The complete turn: from variables as text to rows on disk.
 async fn engine<B: Baseline>(
     books: &mut B,
     time: &mut Duration,
@@ -99,7 +98,7 @@ async fn engine<B: Baseline>(
     for size in sizes {
         let requests = payins.next(*size);
         let started = Instant::now();
-        let batch = Batch::new(rules, &requests);
+        let batch = TurnInput::new(rules, &requests);
         *time = time.saturating_add(started.elapsed());
         let commit = timed(time, turn(books.books(), &batch)).await?;
         if let Some(refused) = commit.answers.iter().find_map(|answer| answer.as_ref().err()) {
@@ -122,7 +121,7 @@ async fn raw<B: Baseline>(
     Ok(())
 }
 
-/// Each event with a commit of its own, on accounts that are there and empty.
+/// One commit for each event, on existing empty accounts.
 async fn naive<B: Baseline>(
     lane: &mut Lane,
     books: &mut B,
@@ -160,7 +159,7 @@ async fn naive<B: Baseline>(
     .await
 }
 
-/// A commit with nothing but one transaction.
+/// A commit with one transaction.
 fn only(transaction: Transaction) -> Commit {
     Commit {
         time: Some(transaction.inserted_at),

@@ -1,18 +1,17 @@
-//! The real engine, fed with requests. Its channel pays whatever it is given, and says so when ten more batches have come.
+//! Drives the real engine with requests. Its channel pays every submission and confirms it ten batches later.
 
 use std::collections::VecDeque;
 use std::mem::{replace, take};
 use std::time::{Duration, Instant};
 
-use bursar_core::commit::Commit;
-use bursar_core::effect::{Call, Effect};
+use bursar_core::flow::{self, Call, Effect};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{CommitId, Seed};
 use bursar_core::ledger::Ledger;
-use bursar_core::payout::{Event, NewPayout, Outcome};
-use bursar_core::request::{Batch, Body, Request};
+use bursar_core::payouts::{self, Event, NewPayout, Order, Outcome};
 use bursar_core::rules::Rules;
-use bursar_engine::{Engine, Input, Limits, Output, Returned, Ticket};
+use bursar_core::turn::{Commit, Request, TurnInput};
+use bursar_engine::{EffectDone, Engine, Input, Limits, Output, Ticket};
 use bursar_node::failure::Failure;
 use bursar_store::{Store, turn};
 use jiff::Timestamp;
@@ -20,44 +19,44 @@ use jiff::Timestamp;
 use super::requests::{Merchants, openings, registrations};
 use crate::measure::failed;
 
-/// Batches that are in flight at the channel, of all writers together.
+/// Batches in flight at the channel, of all writers together.
 pub(crate) const LAG: u32 = 10;
 
-/// Commits, each with its name.
+/// Commits with their ids.
 pub(super) type Commits = Vec<(CommitId, Commit)>;
 
 pub(crate) struct Driver {
     engine: Engine,
     batch: usize,
-    /// Batches that are in flight at the channel.
+    /// Batches in flight at the channel.
     pub(super) lag: u32,
     in_flight: VecDeque<Effect>,
     tickets: u64,
-    /// What was decided, if somebody wants to write it again.
+    /// Recorded commits, if a baseline writes them again.
     pub(super) kept: Option<Commits>,
 }
 
-/// How many payouts are at the channel at once, at most.
+/// Maximum payouts in flight at the channel.
 pub(crate) const fn in_flight_max(batch: u32) -> u32 {
     batch.saturating_mul(LAG.saturating_add(2))
 }
 
 impl Driver {
-    /// The seed makes its requests different from those of every other driver.
+    /// The seed makes its requests differ from those of other drivers.
     pub(crate) fn new(rules: &Rules, batch: u32, seed: Seed) -> Self {
         let size = usize::try_from(batch).unwrap_or(usize::MAX);
         let limits = Limits {
             inbox_max: size,
-            // As many that are asked for as come back.
+            // As many requests as outcomes.
             batch_max: size.saturating_mul(2),
-            wake_max: batch,
+            claim_max: batch,
             ..Limits::default()
         };
         let engine = Engine::new(rules, limits, seed);
         Self { engine, batch: size, lag: LAG, in_flight: VecDeque::new(), tickets: 0, kept: None }
     }
 
-    /// One turn that makes and sends these payouts, and settles as many that were sent before.
+    /// One turn that creates and submits these payouts, and settles as many earlier ones.
     pub(crate) async fn ask(
         &mut self,
         store: &mut impl Store,
@@ -68,8 +67,10 @@ impl Driver {
         let started = Instant::now();
         for (key, payout) in payouts {
             self.tickets = self.tickets.saturating_add(1);
-            let (ticket, body) =
-                (Ticket(self.tickets), Body::CreatePayout { key, payout, actor: None });
+            let (ticket, body) = (
+                Ticket(self.tickets),
+                payouts::Create { key, payout, actor: None, workflow: None }.into(),
+            );
             let outputs = self.engine.enqueue(Input::Asked { ticket, body });
             self.carry_out(outputs)?;
         }
@@ -80,7 +81,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Whatever is in flight comes back.
+    /// Settles everything in flight.
     pub(crate) async fn finish(
         &mut self,
         store: &mut impl Store,
@@ -96,12 +97,12 @@ impl Driver {
         Ok(())
     }
 
-    /// The channel says that it has paid what it has had for longest.
+    /// The channel confirms its oldest batch.
     fn hear(&mut self, count: usize) -> Result<(), Failure> {
         for _ in 0..count.min(self.batch) {
             let Some(effect) = self.in_flight.pop_front() else { break };
-            let event = paid(&effect)?;
-            self.engine.enqueue(Input::Returned(Returned { effect, event }));
+            let outcome = paid(&effect)?;
+            self.engine.enqueue(Input::EffectDone(EffectDone { effect, outcome }));
         }
         Ok(())
     }
@@ -122,20 +123,18 @@ impl Driver {
     fn carry_out(&mut self, outputs: Vec<Output>) -> Result<(), Failure> {
         for output in outputs {
             match output {
-                Output::Do(effect) => self.in_flight.push_back(effect),
+                Output::Run(effect) => self.in_flight.push_back(effect),
                 Output::Answer(_, Ok(Ok(_))) => {}
                 Output::Answer(_, Ok(Err(rejection))) => return Err(refused(&rejection)),
                 Output::Answer(_, Err(unanswered)) => return Err(refused(&unanswered)),
-                Output::Send(_) | Output::Turn(_) => {
-                    return Err(refused(&"a turn came out of turn"));
-                }
+                Output::Turn(_) => return Err(refused(&"a turn came out of turn")),
             }
         }
         Ok(())
     }
 }
 
-/// Everything but what the engine still needs. Nothing is copied, or whoever is watched would be slower than the others.
+/// Takes a commit except what the engine still needs. Nothing is copied, so that recording does not slow a variant down.
 fn take_rows(commit: &mut Commit) -> Commit {
     let engine = Commit {
         effects: take(&mut commit.effects),
@@ -145,13 +144,13 @@ fn take_rows(commit: &mut Commit) -> Commit {
     replace(commit, engine)
 }
 
-/// The real turn: from requests to rows on disk.
+/// The complete turn: from requests to rows on disk.
 pub(super) async fn decide(
     store: &mut impl Store,
     rules: &Rules,
     requests: &[Request],
 ) -> Result<(CommitId, Commit), Failure> {
-    let batch = Batch::new(rules, requests);
+    let batch = TurnInput::new(rules, requests);
     let commit = turn(store, &batch).await.map_err(|error| failed(&error))?;
     if let Some(rejection) = commit.answers.iter().find_map(|answer| answer.as_ref().err()) {
         return Err(refused(rejection));
@@ -160,7 +159,7 @@ pub(super) async fn decide(
     Ok((id, commit))
 }
 
-/// Merchants are there and have money; returns the commit that gave it to them.
+/// Creates and funds merchants; returns the funding commit.
 pub(crate) async fn open(
     store: &mut impl Store,
     rules: &Rules,
@@ -170,13 +169,14 @@ pub(crate) async fn open(
     decide(store, rules, &openings(merchants)).await
 }
 
-/// The channel has paid.
-pub(super) fn paid(effect: &Effect) -> Result<Event, Failure> {
-    let Effect { attempt, call: Call::Submit { r#try, .. }, .. } = *effect else {
-        return Err(refused(&"the channel is asked about a payout that it has paid"));
-    };
-    let provider_reference = Some(format!("P-{}", effect.reference));
-    Ok(Event::Submitted { attempt, r#try, outcome: Outcome::Paid { provider_reference } })
+/// The outcome of a paid submission.
+pub(super) fn paid(effect: &Effect) -> Result<flow::Outcome, Failure> {
+    let unexpected = || refused(&"the channel is asked about a payout that it has paid");
+    let Call::Payout(call) = &effect.call else { return Err(unexpected()) };
+    let Order::Submit { r#try, .. } = call.order else { return Err(unexpected()) };
+    let provider_reference = Some(format!("P-{}", call.reference));
+    let outcome = Outcome::Paid { provider_reference };
+    Ok(flow::Outcome::Payout(Event::Submitted { attempt: effect.attempt, r#try, outcome }))
 }
 
 fn refused(reason: &impl std::fmt::Display) -> Failure {

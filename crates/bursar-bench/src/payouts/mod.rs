@@ -1,5 +1,5 @@
-//! Payouts in a store: made under a key, sent, paid and told, through the real engine; beside the same rows without logic
-//! (raw) and a transaction per request with a statement per row (naive). All of it is as durable as real books.
+//! Payouts in a store: created under a key, submitted, paid and announced, through the real engine; compared with bare row
+//! writes (raw) and a transaction per request with a statement per row (naive). All variants are as durable as real books.
 
 mod driver;
 mod naive;
@@ -10,10 +10,10 @@ mod temporal;
 mod writers;
 
 use bursar_core::rules::Rules;
+use bursar_node::cluster_args::ClusterArguments;
 use bursar_node::failure::Failure;
 use bursar_node::host::EngineName;
 use bursar_node::terminal;
-use bursar_node::visit::VisitArguments;
 use bursar_store::Postgres;
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
@@ -24,7 +24,7 @@ use self::race::{Figures, Lanes};
 pub(super) use self::requests::{Merchants, Payouts, registrations_and_openings, rules};
 use self::writers::Writers;
 use super::measure::{Lane, Work, failed};
-use super::place::{self, Directory, Kind, Place};
+use super::store_args::{self, Directory, Kind, StoreArgs};
 use super::summary::{Figure, Floor};
 use super::{http, ratio};
 use crate::baseline::{MemoryBaseline, PostgresBaseline};
@@ -32,36 +32,36 @@ use crate::baseline::{MemoryBaseline, PostgresBaseline};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub(super) place: Place,
-    /// How many payouts are made in one turn; as many are settled in it
+    pub(super) place: StoreArgs,
+    /// Payouts created in one turn; as many are settled in it
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) batch: u32,
-    /// How many payouts there are in all [default: 100000, or with `--engine temporal` 300]
+    /// Total number of payouts [default: 100000, or with `--engine temporal` 300]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     count: Option<u32>,
-    /// With temporal: workflows on a cluster beside the embedded engine, both on the same PostgreSQL
+    /// temporal: compares workflows on a cluster with the embedded engine, both on the same PostgreSQL
     #[arg(long, value_enum, default_value_t)]
     engine: EngineName,
     #[command(flatten)]
-    visit: VisitArguments,
+    cluster_args: ClusterArguments,
 }
 
 const COUNT: u32 = 100_000;
 
-/// Connections that write at once, where a store has them.
+/// Concurrent writers, where the store supports them.
 const WRITERS: usize = 4;
 
-/// What must be reached, in hundredths: of raw, of naive, and by the hot merchant of the others.
+/// Required rates, in hundredths: of raw, of naive, and of the hot merchant compared with uniform.
 const OF_RAW: u128 = 60;
 const OF_RAW_BY_SEVERAL: u128 = 110;
 const OF_UNIFORM: u128 = 90;
 const OF_ENGINE: u128 = 50;
 
 impl Arguments {
-    /// Of the engine in this process.
-    pub(super) fn embedded(place: Place, batch: u32, count: u32) -> Self {
-        let visit = VisitArguments { address: None, namespace: String::new() };
-        Self { place, batch, count: Some(count), engine: EngineName::Embedded, visit }
+    /// Arguments for the embedded engine.
+    pub(super) fn embedded(place: StoreArgs, batch: u32, count: u32) -> Self {
+        let cluster_args = ClusterArguments { address: None, namespace: String::new() };
+        Self { place, batch, count: Some(count), engine: EngineName::Embedded, cluster_args }
     }
 
     pub(super) fn run(self) -> Result<Vec<Figure>, Failure> {
@@ -73,9 +73,9 @@ impl Arguments {
 
     #[cfg(not(feature = "temporal"))]
     fn run_beside_temporal(self) -> Result<Vec<Figure>, Failure> {
-        let Self { visit, .. } = self;
-        drop(visit);
-        Err(bursar_node::host::not_here())
+        let Self { cluster_args, .. } = self;
+        drop(cluster_args);
+        Err(bursar_node::host::built_without_temporal())
     }
 
     #[cfg(feature = "temporal")]
@@ -83,7 +83,9 @@ impl Arguments {
         /// Half a minute on two cores.
         const COUNT: u32 = 300;
         match self.place.store {
-            Kind::Postgres => temporal::run(&self.place, &self.visit, self.count.unwrap_or(COUNT)),
+            Kind::Postgres => {
+                temporal::run(&self.place, &self.cluster_args, self.count.unwrap_or(COUNT))
+            }
             Kind::Memory | Kind::Sqlite => Err(Failure::new(
                 "workers on a Temporal cluster share the books: nothing was measured. Use --store postgres and --database-url",
             )),
@@ -105,13 +107,13 @@ impl Arguments {
     }
 }
 
-/// Over HTTP a payout is asked for one at a time: fewer are enough to see how fast that is.
+/// Payouts over HTTP: fewer suffice, because each is its own request.
 const HTTP_SHARE: u32 = 5;
 
 fn through_http(
     runtime: &Runtime,
     rules: &Rules,
-    place: &Place,
+    place: &StoreArgs,
     count: u32,
 ) -> Result<Option<http::Figures>, Failure> {
     let count = count.div_ceil(HTTP_SHARE);
@@ -122,9 +124,9 @@ fn through_http(
             http::run(&directory.location("http"), rules, count).map(Some)
         }
         Kind::Postgres => {
-            let [database] = runtime.block_on(place::databases(place.url(), ["http"]))?;
+            let [database] = runtime.block_on(store_args::databases(place.url(), ["http"]))?;
             let figures = http::run(&database.location(place.url()), rules, count);
-            runtime.block_on(place::remove([database]))?;
+            runtime.block_on(store_args::remove([database]))?;
             figures.map(Some)
         }
     }
@@ -143,7 +145,7 @@ fn in_memory(runtime: &Runtime, rules: &Rules, work: Work) -> Result<Figures, Fa
 fn in_sqlite(
     runtime: &Runtime,
     rules: &Rules,
-    place: &Place,
+    place: &StoreArgs,
     work: Work,
 ) -> Result<Figures, Failure> {
     let directory = Directory::new(place.data.as_deref());
@@ -159,7 +161,8 @@ fn in_postgres(
     work: Work,
 ) -> Result<Figures, Failure> {
     let purposes = ["engine", "hot", "raw", "naive", "four"];
-    let [uniform, hot, raw, naive, four] = runtime.block_on(place::databases(url, purposes))?;
+    let [uniform, hot, raw, naive, four] =
+        runtime.block_on(store_args::databases(url, purposes))?;
     let mut lanes = Lanes { uniform, hot, raw, naive, several: None };
     let figures = match connect(&four) {
         Ok(stores) => {
@@ -167,19 +170,19 @@ fn in_postgres(
             race::run(runtime, rules, &mut lanes, work)
         }
         Err(failure) => {
-            runtime.block_on(place::remove([four]))?;
+            runtime.block_on(store_args::remove([four]))?;
             Err(failure)
         }
     };
     let Lanes { uniform, hot, raw, naive, several } = lanes;
     let databases = [uniform, hot, raw, naive].into_iter().chain(several.map(|(books, _)| books));
-    let removed = runtime.block_on(place::remove(databases));
+    let removed = runtime.block_on(store_args::remove(databases));
     let figures = figures?;
     removed?;
     Ok(figures)
 }
 
-/// Connections to the same books, each in a runtime of its own.
+/// Connections to the same books, each in its own runtime.
 fn connect(books: &PostgresBaseline) -> Result<Vec<(Runtime, Postgres)>, Failure> {
     (0..WRITERS)
         .map(|_| {
@@ -242,7 +245,7 @@ fn report(
     Ok(found)
 }
 
-/// What must be reached, and whether it was.
+/// The required rates, and whether they were reached.
 fn floors(store: Kind, figures: &Figures, http: Option<http::Figures>) -> Vec<Figure> {
     let Figures { uniform, hot, several, raw, naive } = figures;
     let of_naive = match store {

@@ -1,12 +1,13 @@
-//! What one writes first: made, sent and paid are a transaction each, with a statement for every row.
+//! Naive baseline: created, submitted and paid are a transaction each, with a statement for every row.
 
+use bursar_core::flow::{ClaimDue, EffectOutcome};
 use bursar_core::ids::Seed;
 use bursar_core::ledger::{Account, Admission};
 use bursar_core::money::Money;
 use bursar_core::numscript::Name;
-use bursar_core::payout::submit_lane;
-use bursar_core::request::{Body, Report, Request, Wake};
+use bursar_core::payouts::{self, submit_lane};
 use bursar_core::rules::Rules;
+use bursar_core::turn::{Body, Request};
 use bursar_node::failure::Failure;
 use bursar_store::{Memory, Query as _};
 use jiff::Timestamp;
@@ -17,7 +18,7 @@ use crate::baseline::Baseline;
 use crate::books::{Decided, Head};
 use crate::measure::{Lane, Work, failed, timed};
 
-/// Naive is slow; its rate is known soon.
+/// Naive is slow; fewer payouts suffice to measure its rate.
 const SHARE: u32 = 50;
 const MAX: u32 = 2_000;
 
@@ -54,16 +55,14 @@ async fn lives(memory: &mut Memory, rules: &Rules, count: u32) -> Result<Commits
             let seed = Seed::from(numbers.next().unwrap_or_default());
             [Request { admission: Admission::new(Timestamp::now(), seed), body }]
         };
-        let created = request(Body::CreatePayout { key, payout, actor: None });
+        let created = request(payouts::Create { key, payout, actor: None, workflow: None }.into());
         commits.push(decide(memory, rules, &created).await?);
-        let sent = request(Body::Wake(Wake { lane: submit_lane(CHANNEL), limit: 1 }));
+        let sent = request(ClaimDue { lane: submit_lane(CHANNEL), limit: 1 }.into());
         let (id, sent) = decide(memory, rules, &sent).await?;
         let reports: Vec<Body> = sent
             .effects
             .iter()
-            .map(|effect| {
-                Ok(Body::Report(Report { flow: effect.flow, event: paid(effect)?.into() }))
-            })
+            .map(|effect| Ok(EffectOutcome { flow: effect.flow, outcome: paid(effect)? }.into()))
             .collect::<Result<_, Failure>>()?;
         commits.push((id, sent));
         for report in reports {
@@ -73,7 +72,7 @@ async fn lives(memory: &mut Memory, rules: &Rules, count: u32) -> Result<Commits
     Ok(commits)
 }
 
-/// Merchants have money, and every other account that will be used is there and empty.
+/// Creates funded merchants, and all other accounts empty.
 async fn open<B: Baseline>(
     books: &mut B,
     opened: &Decided,

@@ -1,13 +1,13 @@
-//! All variants in turns, slice by slice, so that they meet the same moods of the machine; naive afterwards. In the end
-//! the books of all of them are read back and verified.
+//! The variants alternate in slices, so that noise of the machine affects all equally; naive runs afterwards. At the end the
+//! books of all variants are read back and verified.
 
 use std::time::{Duration, Instant};
 
-use bursar_core::commit::{Commit, FlowWrite, HoldWrite};
 use bursar_core::flow::Flow;
 use bursar_core::ids::Seed;
 use bursar_core::ledger::HoldState;
 use bursar_core::rules::Rules;
+use bursar_core::turn::{Commit, FlowWrite, HoldWrite};
 use bursar_node::failure::Failure;
 use bursar_node::terminal;
 use bursar_store::Query as _;
@@ -27,7 +27,7 @@ pub(super) struct Lanes<B: Baseline> {
     pub(super) hot: B,
     pub(super) raw: B,
     pub(super) naive: B,
-    /// Several connections to the same books, where a store has them.
+    /// Several connections to the same books, where the store supports them.
     pub(super) several: Option<(B, Writers)>,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn run<B: Baseline>(
     Ok(race.figures)
 }
 
-/// Somebody who asks for payouts, and the engine that is asked.
+/// A caller that creates payouts, and its engine.
 struct Asking {
     payouts: Payouts,
     driver: Driver,
@@ -118,13 +118,13 @@ impl Asking {
 struct Race<'r> {
     runtime: &'r Runtime,
     rules: &'r Rules,
-    /// The end of raw's chain.
+    /// The head of raw's hash chain.
     head: Head,
     figures: Figures,
 }
 
 impl Race<'_> {
-    /// Every merchant has money, and nobody has measured it.
+    /// Funds every merchant, outside the measurement.
     fn open<B: Baseline>(&mut self, lanes: &mut Lanes<B>) -> Result<(), Failure> {
         let (rules, head) = (self.rules, &mut self.head);
         self.runtime.block_on(async {
@@ -151,7 +151,7 @@ impl Race<'_> {
     ) -> Result<(), Failure> {
         let rules = self.rules;
         for size in sizes {
-            // Raw follows at once: what the engine has let go of is not kept for long.
+            // Raw follows at once, so that recorded commits do not pile up.
             let (lane, books) = (&mut self.figures.uniform, &mut lanes.uniform);
             self.runtime.block_on(uniform.run(lane, books, rules, &[*size]))?;
             self.raw(lanes, uniform)?;
@@ -165,7 +165,7 @@ impl Race<'_> {
         Ok(())
     }
 
-    /// What is in flight comes back.
+    /// Settles everything in flight.
     fn finish<B: Baseline>(
         &mut self,
         lanes: &mut Lanes<B>,
@@ -183,7 +183,7 @@ impl Race<'_> {
         self.raw(lanes, uniform)
     }
 
-    /// The rows of what the engine has just decided, as they are in the end, with the timers of the recipe.
+    /// The final rows of the engine's latest commits, with the timers of the recipe.
     fn raw<B: Baseline>(
         &mut self,
         lanes: &mut Lanes<B>,
@@ -200,7 +200,7 @@ impl Race<'_> {
             }
             Ok(())
         }))?;
-        // The engine would have had to let go of it.
+        // Counted for the engine, which would release the commits itself.
         let started = Instant::now();
         drop(decided);
         let lane = &mut self.figures.uniform;
@@ -230,7 +230,7 @@ impl Race<'_> {
     }
 }
 
-/// Only what never changes again: flows that are over, and holds that have ended. They were not there before.
+/// Only final rows: finished flows and ended holds. They are all new.
 fn in_the_end(commit: Commit) -> Commit {
     let is_over = |flow: &Flow| flow.due().is_none();
     let has_ended = |write: &HoldWrite| matches!(write.after.state, HoldState::Ended { .. });
@@ -243,7 +243,7 @@ fn in_the_end(commit: Commit) -> Commit {
     }
 }
 
-/// Every payout was made, sent and paid, and nothing else happened.
+/// Checks that every payout was created, submitted and paid, and nothing else happened.
 pub(crate) async fn verify<B: Baseline>(
     books: &mut B,
     rules: &Rules,

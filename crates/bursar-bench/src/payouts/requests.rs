@@ -1,16 +1,16 @@
-//! Payouts of many merchants, or of one, through one channel, in an order that looks like chance and is always the same.
+//! Payouts of many merchants, or of one, through one channel, in a pseudo-random, reproducible order.
 
 use std::collections::BTreeMap;
 
-use bursar_core::channel::{Channel, Clocks};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::Seed;
-use bursar_core::ledger::{Admission, Event};
-use bursar_core::payout::{Beneficiary, NewPayout, Remarks};
-use bursar_core::pricing::Tariff;
+use bursar_core::ledger::pricing::Tariff;
+use bursar_core::ledger::{Admission, LedgerEvent, Post};
+use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::{Beneficiary, ClientMetadata, NewPayout};
 use bursar_core::registry::{Change, Registration};
-use bursar_core::request::{Body, Request};
 use bursar_core::rules::Rules;
+use bursar_core::turn::{Body, Request};
 use bursar_node::failure::Failure;
 use bursar_node::rulebook::load_rulebook;
 use jiff::{SignedDuration, Timestamp};
@@ -21,15 +21,15 @@ pub(super) const CHANNEL: &str = "wallet";
 const CURRENCY: &str = "PKR";
 const MERCHANTS: u64 = 1_000;
 const AMOUNT: &str = "100.00";
-/// What a merchant has to begin with: enough for any number of payouts.
+/// The initial funds of a merchant: enough for any number of payouts.
 const OPENING: &str = "10000000000.00";
 
-/// Who is paid from.
+/// The merchants that pay.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Merchants {
-    /// 1,000 of them, each as likely as the others.
+    /// 1,000 merchants, uniformly distributed.
     Uniform,
-    /// One has all payouts.
+    /// One merchant has all payouts.
     Hot,
 }
 
@@ -42,7 +42,7 @@ impl Merchants {
     }
 }
 
-/// Who asks for payouts. The number tells several of them apart, so that no two use the same key.
+/// A caller that creates payouts. Its number keeps its idempotency keys apart from those of other callers.
 #[derive(Debug)]
 pub(crate) struct Payouts {
     merchants: Merchants,
@@ -55,7 +55,7 @@ impl Payouts {
         Self { merchants, number, made: 0 }
     }
 
-    /// The next payouts to be asked for.
+    /// The next requests.
     pub(crate) fn next(&mut self, count: u32) -> Vec<(Key, NewPayout)> {
         (0..count)
             .map(|_| {
@@ -68,7 +68,7 @@ impl Payouts {
     fn payout(&self) -> (Key, NewPayout) {
         let chance = mix(mix(self.made) ^ self.number);
         let merchant = mix(chance).checked_rem(self.merchants.count()).unwrap_or_default();
-        // Whoever asks names it, so keys come in no order.
+        // Keys are chosen by callers, so they are unordered.
         let key = Key::new(format!("m{merchant}"), format!("{chance:016x}-{}", self.made));
         let beneficiary = Beneficiary {
             name: "Amina Khan".to_owned(),
@@ -86,13 +86,13 @@ impl Payouts {
             amount: AMOUNT.to_owned(),
             beneficiary,
             scheduled_at: None,
-            remarks: Remarks::default(),
+            remarks: ClientMetadata::default(),
         };
         (key, payout)
     }
 }
 
-/// The bundled rulebook, one channel that pays whatever it is given, and a price.
+/// The bundled rulebook, one channel and a tariff.
 pub(crate) fn rules(in_flight: u32) -> Result<Rules, Failure> {
     let currency = CURRENCY.parse().map_err(|error| Failure::new(format!("{error}")))?;
     let channel = Channel {
@@ -119,24 +119,24 @@ pub(crate) fn rules(in_flight: u32) -> Result<Rules, Failure> {
     })
 }
 
-/// Every merchant is there and has money, for whoever asks one after the other.
+/// Requests that create and fund every merchant.
 pub(crate) fn registrations_and_openings() -> impl Iterator<Item = Body> {
     let merchants = Merchants::Uniform;
     let requests = registrations(merchants).into_iter().chain(openings(merchants));
     requests.map(|request| request.body)
 }
 
-/// Every merchant is there.
+/// Requests that create every merchant.
 pub(super) fn registrations(merchants: Merchants) -> Vec<Request> {
     let register = |merchant: u64| {
         let (id, name) = (format!("m{merchant}"), format!("Shop {merchant}"));
         let change = Change::OpenMerchant { id, name };
-        Body::Register(Registration { actor: "bench".to_owned(), change })
+        Registration { actor: "bench".to_owned(), change }.into()
     };
     (0..merchants.count()).map(|merchant| admitted(merchant, register(merchant))).collect()
 }
 
-/// Every merchant gets what there is to be paid from.
+/// Requests that fund every merchant.
 pub(super) fn openings(merchants: Merchants) -> Vec<Request> {
     let post = |merchant: u64| {
         let variables: BTreeMap<String, String> = [
@@ -148,7 +148,8 @@ pub(super) fn openings(merchants: Merchants) -> Vec<Request> {
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
         let (name, reference) = ("ADJUSTMENT_CREDIT".to_owned(), format!("opening-{merchant}"));
-        Body::Post(Event { name, reference, variables, effective_at: None })
+        let event = LedgerEvent { name, reference, variables, effective_at: None };
+        Post { event, actor: None }.into()
     };
     (0..merchants.count()).map(|merchant| admitted(!merchant, post(merchant))).collect()
 }

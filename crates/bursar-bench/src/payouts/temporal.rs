@@ -1,17 +1,17 @@
-//! Payouts driven by workflows on a Temporal cluster, beside the embedded engine on the same PostgreSQL: how many a second,
-//! and what each costs the cluster.
+//! Payouts driven by workflows on a Temporal cluster, compared with the embedded engine on the same PostgreSQL: rate, and cost
+//! of each payout for the cluster.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bursar_core::host::{Hosting, Naming};
+use bursar_core::flow::host::{Hosting, Naming};
 use bursar_core::rules::Rules;
 use bursar_engine::SystemClock;
+use bursar_node::cluster_args::{ClusterArguments, TempCluster};
 use bursar_node::failure::Failure;
-use bursar_node::node::{Node, Outside};
+use bursar_node::node::{Calls, Node};
 use bursar_node::signals::stop;
 use bursar_node::terminal;
-use bursar_node::visit::{Venue, VisitArguments};
 use bursar_store::Location;
 use bursar_temporal::{Counts, count_events};
 use tokio::runtime::Builder;
@@ -20,19 +20,19 @@ use super::rules;
 use crate::baseline::{Baseline as _, PostgresBaseline};
 use crate::books::verify;
 use crate::http::{Pays, ask_directly, merchant, prepare, sender, until_final};
-use crate::place::{self, Place};
 use crate::ratio;
+use crate::store_args::{self, StoreArgs};
 use crate::summary::{Figure, Floor};
 
-/// The embedded engine does so many times as much, or there would be nothing to measure.
+/// Factor for the number of payouts of the embedded engine, which is faster.
 const TIMES: u32 = 10;
-/// Payouts that are at the channel at once.
+/// Payouts in flight at the channel.
 const IN_FLIGHT: u32 = 1_000;
-/// What a payout may cost the cluster if nothing goes wrong.
+/// Maximum cost of a payout without faults, for the cluster.
 const EVENTS_MAX: u64 = 25;
 const ACTIVITIES_MAX: u64 = 2;
 
-/// Payouts, and how long they took until the last one was final.
+/// A number of payouts, and the time until the last one was final.
 #[derive(Clone, Copy)]
 struct Measured {
     done: u32,
@@ -40,7 +40,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// In a minute: a dev server does few in a second.
+    /// Payouts per minute: a dev server completes few per second.
     fn rate(self) -> u128 {
         let done = u128::from(self.done).saturating_mul(60_000);
         done.checked_div(self.time.as_millis().max(1)).unwrap_or_default()
@@ -52,20 +52,20 @@ impl Measured {
 }
 
 pub(super) fn run(
-    place: &Place,
-    visit: &VisitArguments,
+    place: &StoreArgs,
+    cluster_args: &ClusterArguments,
     count: u32,
 ) -> Result<Vec<Figure>, Failure> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(async {
         let stopped = stop()?;
         let url = place.url();
-        let mut books = place::databases(url, ["embedded", "temporal"]).await?;
+        let mut books = store_args::databases(url, ["embedded", "temporal"]).await?;
         let measured = tokio::select! {
-            measured = race(&mut books, url, visit, count) => measured,
+            measured = race(&mut books, url, cluster_args, count) => measured,
             () = stopped => Err(Failure::new("the benchmark was stopped. Nothing was measured")),
         };
-        let removed = place::remove(books).await;
+        let removed = store_args::remove(books).await;
         measured.and_then(|measured| removed.map(|()| measured))
     });
     runtime.shutdown_background();
@@ -76,22 +76,22 @@ pub(super) fn run(
 async fn race(
     [embedded, temporal]: &mut [PostgresBaseline; 2],
     url: &str,
-    visit: &VisitArguments,
+    cluster_args: &ClusterArguments,
     count: u32,
 ) -> Result<(String, [Measured; 2], Counts), Failure> {
     let rules = rules(IN_FLIGHT)?;
-    let mut venue = Venue::find(visit).await?;
+    let mut cluster = TempCluster::find(cluster_args).await?;
     let times = count.saturating_mul(TIMES);
     let (own, node) = lane(&embedded.location(url), &rules, times, None).await?;
     node.stop();
     let hosted = Rules { hosting: Hosting::Temporal(Naming::ByMerchant), ..rules.clone() };
-    let (theirs, node) = lane(&temporal.location(url), &hosted, count, Some(&mut venue)).await?;
+    let (theirs, node) = lane(&temporal.location(url), &hosted, count, Some(&mut cluster)).await?;
     let workflows = (0..count).map(|number| format!("disbursement-{}-{number}", merchant(number)));
-    let counts = count_events(venue.cluster(), workflows).await.map_err(|error| {
+    let counts = count_events(cluster.cluster(), workflows).await.map_err(|error| {
         Failure::new(format!("the histories cannot be read: {error}. Nothing was measured"))
     })?;
-    let name = venue.name().to_owned();
-    venue.close().await;
+    let name = cluster.name().to_owned();
+    cluster.close().await;
     node.stop();
     for books in [embedded, temporal] {
         verify(books.books(), &rules).await?;
@@ -104,15 +104,15 @@ async fn lane(
     location: &Location,
     rules: &Rules,
     count: u32,
-    venue: Option<&mut Venue>,
+    cluster: Option<&mut TempCluster>,
 ) -> Result<(Measured, Node), Failure> {
     let (rules, clock) = (Arc::new(rules.clone()), Arc::new(SystemClock::default()));
-    let outside = Outside { channels: Arc::new(Pays), sender: sender()?, keys: None };
-    let node = Node::start_with(location, Arc::clone(&rules), outside, clock).await?;
-    if let Some(venue) = venue {
-        venue.hire(&node, location, &rules).await?;
+    let calls = Calls { channels: Arc::new(Pays), sender: sender()?, keys: None };
+    let node = Node::start_with(location, Arc::clone(&rules), calls, clock).await?;
+    if let Some(cluster) = cluster {
+        cluster.start_worker(&node, location, &rules).await?;
     }
-    let submit = node.submit();
+    let submit = node.host();
     prepare(submit.as_ref(), count).await?;
     let started = Instant::now();
     ask_directly(&submit, count).await?;

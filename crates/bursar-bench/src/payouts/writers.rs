@@ -1,4 +1,4 @@
-//! Several writers on the same books: each with its own connection, engine and thread, as several processes would be.
+//! Several writers on the same books, each with its own connection, engine and thread, like several processes.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::vec::IntoIter;
 
 use bursar_core::idempotency::Key;
 use bursar_core::ids::Seed;
-use bursar_core::payout::NewPayout;
+use bursar_core::payouts::NewPayout;
 use bursar_core::rules::Rules;
 use bursar_node::failure::Failure;
 use bursar_store::Store;
@@ -19,36 +19,36 @@ use super::requests::{Merchants, Payouts};
 use crate::baseline::Baseline;
 use crate::measure::{Lane, failed};
 
-/// How many turns each of them makes at least before all wait for the last: that should not be often.
+/// Minimum turns of each writer between synchronisations, which should be rare.
 const TURNS_EACH: usize = 4;
-/// The number of the first of them: others who ask have smaller ones.
+/// The caller number of the first writer; other callers have smaller numbers.
 const FIRST: u64 = 100;
 
 pub(super) struct Writers {
     payouts: Payouts,
     threads: Vec<Writer>,
-    /// Turns that nobody was asked to make yet, by how many payouts they have.
+    /// Queued turns, by their number of payouts.
     waiting: Vec<u32>,
 }
 
-/// A thread that lasts until nobody has orders for it any more.
+/// A thread that ends when its order channel is closed.
 struct Writer {
     orders: Sender<Order>,
     results: Receiver<Result<(), Failure>>,
 }
 
-/// What turns are to be made of, for whoever is free.
+/// The shared queue of turns.
 type Turns = Arc<Mutex<IntoIter<Vec<(Key, NewPayout)>>>>;
 
 enum Order {
-    /// A turn for each of these, until none is left.
+    /// Take turns from the queue until it is empty.
     Ask(Turns),
-    /// Whatever is in flight comes back.
+    /// Settle everything in flight.
     Finish,
 }
 
 impl Writers {
-    /// A connection lives in the runtime that it was made in.
+    /// A connection is bound to the runtime that opened it.
     pub(super) fn new<S: Store + Send + 'static>(
         stores: Vec<(Runtime, S)>,
         rules: &Rules,
@@ -72,7 +72,7 @@ impl Writers {
         Self { payouts, threads, waiting: Vec::new() }
     }
 
-    /// A turn for each of these numbers of payouts, as soon as there are enough.
+    /// Queues a turn for each of these numbers of payouts, and runs the queue once it is long enough.
     pub(super) fn run<B: Baseline>(
         &mut self,
         lane: &mut Lane,
@@ -86,7 +86,7 @@ impl Writers {
         self.ask(lane, books)
     }
 
-    /// All turns that wait; whoever is free takes the next.
+    /// Runs all queued turns; an idle writer takes the next.
     fn ask<B: Baseline>(
         &mut self,
         lane: &mut Lane,
@@ -100,7 +100,7 @@ impl Writers {
         self.together(lane, books, orders)
     }
 
-    /// Whatever waits is asked for, and whatever is in flight comes back.
+    /// Runs all queued turns and settles everything in flight.
     pub(super) fn finish<B: Baseline>(
         &mut self,
         lane: &mut Lane,
@@ -111,7 +111,7 @@ impl Writers {
         self.together(lane, (runtime, books), orders)
     }
 
-    /// All at once; it is over when the last one is done.
+    /// Sends an order to all writers and waits for the last one.
     fn together<B: Baseline>(
         &mut self,
         lane: &mut Lane,
@@ -154,7 +154,7 @@ async fn carry_out(
     }
 }
 
-/// Whoever panicked has taken what it took.
+/// A poisoned queue stays usable: a panicked writer only removed its turn.
 fn next(turns: &Turns) -> Option<Vec<(Key, NewPayout)>> {
     turns.lock().unwrap_or_else(PoisonError::into_inner).next()
 }

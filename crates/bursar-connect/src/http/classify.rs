@@ -1,14 +1,15 @@
-//! What an answer over HTTP proves. Whatever is not proven is `Unknown` or `Failed`, with a detail that says why.
+//! Classifies answers over HTTP. An answer that proves nothing is `Unknown` or `Failed`, with a detail that says why.
 
-use bursar_core::payout::{Answer, Outcome};
+use bursar_core::payouts::{Answer, Outcome};
 use serde::Deserialize;
 
-use crate::error_map::{ErrorMap, Meaning, StatusMeaning, UNMAPPED};
+use crate::error_map::{ErrorMap, Meaning, StatusMeaning};
 use crate::gsma::{ErrorBody, State, Status, excerpt, is_name, read};
+use bursar_core::payouts::UNMAPPED;
 
-/// What came back over the wire, whole.
+/// A complete HTTP answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Heard {
+pub(crate) struct HttpAnswer {
     pub(crate) status: u16,
     /// The reference in the headers, if there is one.
     pub(crate) echo: Option<String>,
@@ -30,7 +31,7 @@ pub(crate) enum Echo {
 struct Named {
     #[serde(default)]
     client_correlation_id: Option<String>,
-    /// What a whole transaction calls it.
+    /// The name of the same field in a whole transaction.
     #[serde(default)]
     requesting_organisation_transaction_reference: Option<String>,
 }
@@ -40,7 +41,7 @@ struct Link {
     link: String,
 }
 
-impl Heard {
+impl HttpAnswer {
     pub(crate) fn echo_of(&self, reference: &str) -> Echo {
         let parsed: Option<Named> = read(&self.body).ok();
         let in_body = parsed.map(|parsed| {
@@ -62,7 +63,7 @@ impl Heard {
         }
     }
 
-    /// Where the transaction is to be found, if that is all that was said: a path at the same provider.
+    /// The link to the transaction, if the answer is nothing else: a path at the same provider.
     pub(crate) fn link(&self, reference: &str) -> Option<String> {
         let is_ours = self.status == 200 && self.doubt(reference).is_none();
         let said: Link = read(&self.body).ok().filter(|_| is_ours)?;
@@ -71,7 +72,7 @@ impl Heard {
         Some(said.link).filter(|_| is_path && !says_more)
     }
 
-    /// Why this may be an answer to something else.
+    /// Why this may be the answer to another request.
     fn doubt(&self, reference: &str) -> Option<String> {
         match self.echo_of(reference) {
             Echo::Another => Some("the answer is about another reference".to_owned()),
@@ -83,18 +84,18 @@ impl Heard {
     }
 }
 
-/// How a submission ended, by its answer.
-pub(crate) fn submission(errors: &ErrorMap, reference: &str, heard: &Heard) -> Outcome {
-    if let Some(detail) = heard.doubt(reference) {
+/// The outcome of a submission, by its answer.
+pub(crate) fn submission(errors: &ErrorMap, reference: &str, answer: &HttpAnswer) -> Outcome {
+    if let Some(detail) = answer.doubt(reference) {
         return Outcome::Unknown { detail };
     }
-    match heard.status {
-        200..=299 => match read_state(&heard.body) {
+    match answer.status {
+        200..=299 => match read_state(&answer.body) {
             Ok(state) => accepted(errors, &state),
             Err(detail) => Outcome::Unknown { detail },
         },
-        400..=499 => refused(errors, heard),
-        500..=599 => Outcome::Unknown { detail: format!("status {}", heard.status) },
+        400..=499 => refused(errors, answer),
+        500..=599 => Outcome::Unknown { detail: format!("status {}", answer.status) },
         status => Outcome::Unknown { detail: format!("{UNMAPPED}status {status}") },
     }
 }
@@ -111,16 +112,16 @@ fn accepted(errors: &ErrorMap, state: &State) -> Outcome {
                 Outcome::Unknown { detail: format!("failed, or not: {}", reason(state)) }
             }
         },
-        // Paid before it was submitted: whatever that is, the query will tell.
+        // A submission cannot be returned at once: the next query decides.
         Some(Status::Returned) => Outcome::Unknown { detail: "returned at once".to_owned() },
         None => Outcome::Unknown { detail: unmapped_word(&state.status) },
     }
 }
 
-/// A refusal needs a code of the provider's that is in the map.
-fn refused(errors: &ErrorMap, heard: &Heard) -> Outcome {
-    let status = heard.status;
-    let error: Option<ErrorBody> = read(&heard.body).ok();
+/// A refusal needs one of the provider's error codes in the map.
+fn refused(errors: &ErrorMap, answer: &HttpAnswer) -> Outcome {
+    let status = answer.status;
+    let error: Option<ErrorBody> = read(&answer.body).ok();
     let text = error.as_ref().map(ErrorBody::text).unwrap_or_default();
     let meaning = error.as_ref().and_then(|error| errors.codes.get(&error.error_code));
     match (meaning, errors.statuses.get(&status)) {
@@ -140,24 +141,24 @@ fn refused(errors: &ErrorMap, heard: &Heard) -> Outcome {
     }
 }
 
-/// What the channel says about a reference. An error is about the question, never about the money.
-pub(crate) fn query(errors: &ErrorMap, reference: &str, heard: &Heard) -> Answer {
-    if let Some(detail) = heard.doubt(reference) {
+/// The answer to a query about a reference. An error is about the query, never about the money.
+pub(crate) fn query(errors: &ErrorMap, reference: &str, answer: &HttpAnswer) -> Answer {
+    if let Some(detail) = answer.doubt(reference) {
         return Answer::Failed { detail };
     }
-    match heard.status {
-        200 => match read_state(&heard.body) {
-            Ok(state) => told(errors, &state),
+    match answer.status {
+        200 => match read_state(&answer.body) {
+            Ok(state) => state_answer(errors, &state),
             Err(detail) => Answer::Failed { detail },
         },
-        // Anything on the way can say 404; only the provider knows its own code.
-        404 if is_not_found(errors, &heard.body) => Answer::NotFound,
-        500..=599 => Answer::Failed { detail: format!("status {}", heard.status) },
+        // A proxy on the way can answer 404; only the provider has its own code.
+        404 if is_not_found(errors, &answer.body) => Answer::NotFound,
+        500..=599 => Answer::Failed { detail: format!("status {}", answer.status) },
         status => Answer::Failed { detail: format!("{UNMAPPED}status {status}") },
     }
 }
 
-fn told(errors: &ErrorMap, state: &State) -> Answer {
+fn state_answer(errors: &ErrorMap, state: &State) -> Answer {
     let provider_reference = state.provider_reference();
     match Status::from_word(&state.status) {
         Some(Status::Pending) => Answer::Pending { provider_reference },
@@ -176,8 +177,8 @@ fn is_not_found(errors: &ErrorMap, body: &[u8]) -> bool {
     error.is_some_and(|error| errors.codes.get(&error.error_code) == Some(&Meaning::NotFound))
 }
 
-/// Failed is failed, whatever the reason; only a code in the map makes another attempt worth while. A code that means
-/// something else contradicts the word.
+/// A failure is final, whatever the reason; only a code in the map allows another attempt. A code with another meaning
+/// contradicts the status.
 fn failure(errors: &ErrorMap, state: &State) -> Result<(bool, String), Meaning> {
     let Some(error) = &state.error_reference else { return Ok((false, "failed".to_owned())) };
     match errors.codes.get(&error.error_code) {
@@ -205,19 +206,19 @@ fn read_state(body: &[u8]) -> Result<State, String> {
 mod tests {
     use proptest::prelude::{any, prop_assert, proptest};
 
-    use super::{Answer, Echo, ErrorMap, Heard, Outcome, query, submission};
+    use super::{Answer, Echo, ErrorMap, HttpAnswer, Outcome, query, submission};
 
-    fn heard(status: u16, body: &str) -> Heard {
+    fn http_answer(status: u16, body: &str) -> HttpAnswer {
         let echo = Some("r-1".to_owned());
-        Heard { status, echo, body: body.as_bytes().to_vec(), is_reused: false }
+        HttpAnswer { status, echo, body: body.as_bytes().to_vec(), is_reused: false }
     }
 
     fn submitted(status: u16, body: &str) -> Outcome {
-        submission(&ErrorMap::default(), "r-1", &heard(status, body))
+        submission(&ErrorMap::default(), "r-1", &http_answer(status, body))
     }
 
     fn asked(status: u16, body: &str) -> Answer {
-        query(&ErrorMap::default(), "r-1", &heard(status, body))
+        query(&ErrorMap::default(), "r-1", &http_answer(status, body))
     }
 
     #[test]
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_to_a_question_says_nothing_about_the_money() {
+    fn an_error_to_a_query_proves_nothing_about_the_money() {
         let closed = r#"{"errorCode":"AccountClosed"}"#;
         for (status, body) in
             [(400, closed), (500, closed), (404, closed), (404, "<html>"), (200, "")]
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_proves_nothing() {
+    fn a_contradictory_answer_proves_nothing() {
         let duplicate = r#"{"status":"failed","errorReference":{"errorCode":"DuplicateRequest"}}"#;
         assert_eq!(submitted(200, duplicate), Outcome::Duplicate);
         assert!(matches!(asked(200, duplicate), Answer::Failed { .. }));
@@ -279,8 +280,11 @@ mod tests {
         let body = r#"{"status":"completed","clientCorrelationId":"r-2"}"#;
         assert!(matches!(submitted(200, body), Outcome::Unknown { .. }));
         assert!(matches!(asked(200, body), Answer::Failed { .. }));
-        let silent =
-            |is_reused| Heard { echo: None, is_reused, ..heard(200, r#"{"status":"completed"}"#) };
+        let silent = |is_reused| HttpAnswer {
+            echo: None,
+            is_reused,
+            ..http_answer(200, r#"{"status":"completed"}"#)
+        };
         let map = ErrorMap::default();
         assert!(matches!(submission(&map, "r-1", &silent(false)), Outcome::Paid { .. }));
         assert!(matches!(submission(&map, "r-1", &silent(true)), Outcome::Unknown { .. }));
@@ -289,14 +293,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_answer_breaks_it(status in any::<u16>(), body in proptest::collection::vec(any::<u8>(), 0..256)) {
-            let heard = Heard { status, echo: None, body, is_reused: false };
-            let outcome = submission(&ErrorMap::default(), "r-1", &heard);
+        fn random_bytes_prove_nothing(status in any::<u16>(), body in proptest::collection::vec(any::<u8>(), 0..256)) {
+            let answer = HttpAnswer { status, echo: None, body, is_reused: false };
+            let outcome = submission(&ErrorMap::default(), "r-1", &answer);
             let proves_nothing = matches!(outcome, Outcome::Unknown { .. } | Outcome::Duplicate);
             prop_assert!(proves_nothing, "noise is not an answer: {:?}", outcome);
-            let answer = query(&ErrorMap::default(), "r-1", &heard);
-            let proves_nothing = matches!(answer, Answer::Failed { .. });
-            prop_assert!(proves_nothing, "noise is not an answer: {:?}", answer);
+            let queried = query(&ErrorMap::default(), "r-1", &answer);
+            let proves_nothing = matches!(queried, Answer::Failed { .. });
+            prop_assert!(proves_nothing, "noise is not an answer: {:?}", queried);
         }
     }
 }

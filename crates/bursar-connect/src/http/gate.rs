@@ -1,4 +1,4 @@
-//! Write accounting: whether a byte of a request was written, and none after the lease.
+//! Write accounting: whether a byte of a request was written, and no first byte after the lease.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-/// Stands before the wire. It is asked for every write and remembers the first.
+/// Checks every write, and records the first.
 #[derive(Debug)]
 pub(super) struct Gate(Mutex<Watch>);
 
@@ -33,7 +33,7 @@ impl Gate {
         self.with(|watch| watch.was_written)
     }
 
-    /// The lease counts until the first byte; a request that has begun is not cut short by it.
+    /// The lease limits the first byte only; a request that has started is not cut short by it.
     fn may_write(&self) -> bool {
         self.with(|watch| watch.was_written || Instant::now() < watch.lease)
     }
@@ -43,7 +43,7 @@ impl Gate {
     }
 
     fn with<T>(&self, look: impl FnOnce(&mut Watch) -> T) -> T {
-        // Whoever panicked while holding it has changed a flag at most.
+        // A panic while it was locked has changed a flag at most.
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -53,7 +53,7 @@ impl Gate {
 pub(super) struct Gated<S> {
     pub(super) stream: S,
     pub(super) gate: Arc<Gate>,
-    /// A layer below may keep back what it was given and send it later: then every write counts, whatever came of it.
+    /// A layer below may buffer a write and send it later: then every write counts, even one that failed.
     pub(super) is_buffered: bool,
 }
 
@@ -122,11 +122,11 @@ mod tests {
         drop(gated);
         let mut arrived = String::new();
         peer.read_to_string(&mut arrived).await.unwrap();
-        assert_eq!(arrived, "money", "what has begun goes on, and nothing else arrived");
+        assert_eq!(arrived, "money", "a started request goes on, and nothing else arrived");
     }
 
     #[tokio::test]
-    async fn a_write_that_fails_has_written_nothing_unless_a_layer_keeps_it_back() {
+    async fn a_failed_write_has_written_nothing_unless_a_layer_buffers() {
         for is_buffered in [false, true] {
             let (stream, peer) = tokio::io::duplex(64);
             drop(peer);

@@ -1,11 +1,11 @@
 //! A channel over HTTP, shaped after the GSMA Mobile Money API.
 //!
-//! A submission is `POST {url}/transactions` and a question `GET {url}/responses/{reference}`; both carry our reference as
+//! A submission is `POST {url}/transactions` and a query `GET {url}/responses/{reference}`; both carry our reference as
 //! `X-CorrelationID` and are answered with the state of the transaction: `{"status": "pending" | "completed" | "failed" |
 //! "returned", "clientCorrelationId", "transactionReference", "errorReference": {"errorCode", "errorDescription"}}`.
-//! A question may also be answered with `{"link": "/transactions/…"}`, below the same URL; it is followed once.
+//! A query may also be answered with `{"link": "/transactions/…"}`, below the same URL; it is followed once.
 //! An answer should name our reference, in the body or as `X-CorrelationID`: a connection is used again only after an
-//! answer that did, so that a late answer is never taken for the next one's.
+//! answer that did, so that a late answer is never taken for the answer to the next request.
 
 pub(crate) mod classify;
 mod gate;
@@ -16,7 +16,7 @@ pub(crate) mod wire;
 use std::time::Duration;
 
 use bursar_core::money::Money;
-use bursar_core::payout::{Answer, Beneficiary, Outcome};
+use bursar_core::payouts::{Answer, Beneficiary, Outcome};
 use http_body_util::Full;
 use hyper::Request;
 use hyper::body::Bytes;
@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 use crate::error_map::ErrorMap;
 use crate::secret::Secret;
-use classify::{Echo, Heard};
+use classify::{Echo, HttpAnswer};
 use request::Requests;
 use wire::{Limits, Wire};
 
@@ -35,23 +35,23 @@ pub use target::{BadSettings, Roots, Target, Tls};
 /// How a channel over HTTP is reached. Only `url` has no default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// Where it lives: `https://pay.example/mm/v1`.
+    /// The base URL: `https://pay.example/mm/v1`.
     pub url: String,
     pub auth: Auth,
     /// From the first attempt to connect to the last byte of the answer.
     pub submit_timeout: Duration,
     pub query_timeout: Duration,
-    /// Where the provider should tell us more.
+    /// The URL for the provider's callbacks.
     pub callback_url: Option<String>,
-    /// The account that the money leaves from, if the provider wants it named.
+    /// The account to debit, if the provider requires it.
     pub debit_party: Option<String>,
     pub error_map: ErrorMap,
-    /// Connections that are kept for the next call; none means that each call has its own.
+    /// Idle connections that are kept; with 0 each call opens its own.
     pub idle_max: usize,
     pub roots: Roots,
 }
 
-/// How we say who we are.
+/// How requests are authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Auth {
     None,
@@ -104,7 +104,7 @@ impl HttpChannel {
         })
     }
 
-    /// What this provider's error codes mean; its callbacks use the same.
+    /// The meanings of this provider's error codes; its callbacks use the same codes.
     pub const fn error_map(&self) -> &ErrorMap {
         &self.errors
     }
@@ -123,28 +123,28 @@ impl HttpChannel {
         };
         let limits = limits(self.submit_timeout, lease);
         match self.wire.exchange(request, limits, names(reference)).await {
-            Ok(heard) => classify::submission(&self.errors, reference, &heard),
+            Ok(answer) => classify::submission(&self.errors, reference, &answer),
             Err(broken) if broken.was_written => Outcome::Unknown { detail: broken.why },
             Err(broken) => Outcome::NotSent { detail: broken.why },
         }
     }
 
-    /// Asks what became of a reference.
+    /// Queries the state of a reference.
     pub(crate) async fn query(&self, reference: &str, lease: Instant) -> Answer {
         let asked = self.ask(reference, limits(self.query_timeout, lease)).await;
         asked.unwrap_or_else(|detail| Answer::Failed { detail })
     }
 
-    /// Some providers only say where the answer is: then one more question is asked.
+    /// Some providers answer with a link only: then one more request follows it.
     async fn ask(&self, reference: &str, limits: Limits) -> Result<Answer, String> {
-        let heard = self.hear(self.requests.query(reference)?, reference, limits).await?;
-        let Some(link) = heard.link(reference) else {
-            return Ok(classify::query(&self.errors, reference, &heard));
+        let first = self.exchange(self.requests.query(reference)?, reference, limits).await?;
+        let Some(link) = first.link(reference) else {
+            return Ok(classify::query(&self.errors, reference, &first));
         };
         let request = self.requests.follow(&link, reference)?;
-        let heard = self.hear(request, reference, limits).await?;
-        match classify::query(&self.errors, reference, &heard) {
-            // Whoever has a link for it has it.
+        let second = self.exchange(request, reference, limits).await?;
+        match classify::query(&self.errors, reference, &second) {
+            // A provider with a link for it has the transaction.
             Answer::NotFound => Err("the link leads nowhere".to_owned()),
             answer @ (Answer::Paid { .. }
             | Answer::NotPaid { .. }
@@ -154,24 +154,24 @@ impl HttpChannel {
         }
     }
 
-    async fn hear(
+    async fn exchange(
         &self,
         request: Request<Full<Bytes>>,
         reference: &str,
         limits: Limits,
-    ) -> Result<Heard, String> {
-        let heard = self.wire.exchange(request, limits, names(reference)).await;
-        heard.map_err(|broken| broken.why)
+    ) -> Result<HttpAnswer, String> {
+        let answer = self.wire.exchange(request, limits, names(reference)).await;
+        answer.map_err(|broken| broken.why)
     }
 }
 
-/// The outcome must be back before the lease ends: afterwards nobody waits for it.
+/// The answer must be complete before the lease ends: the host abandons the effect then.
 pub(crate) fn limits(timeout: Duration, lease: Instant) -> Limits {
     let until = Instant::now().checked_add(timeout).map_or(lease, |until| until.min(lease));
     Limits { until, lease }
 }
 
 /// A connection is kept only after an answer that named our reference.
-fn names(reference: &str) -> impl FnOnce(&Heard) -> bool {
-    move |heard| heard.echo_of(reference) == Echo::Ours
+fn names(reference: &str) -> impl FnOnce(&HttpAnswer) -> bool {
+    move |answer| answer.echo_of(reference) == Echo::Ours
 }

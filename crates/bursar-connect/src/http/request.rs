@@ -1,7 +1,7 @@
 //! The requests of a channel, as values.
 
 use bursar_core::money::Money;
-use bursar_core::payout::Beneficiary;
+use bursar_core::payouts::Beneficiary;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
@@ -14,7 +14,7 @@ use crate::gsma::{CALLBACK_URL, CORRELATION_ID, Transaction, is_name};
 use crate::secret::Secret;
 use crate::signature;
 
-/// Everything that a request is made of, apart from what it is about.
+/// The parts that all requests share.
 #[derive(Debug)]
 pub(super) struct Requests {
     authority: String,
@@ -40,7 +40,7 @@ impl Requests {
             Auth::None => Signer::None,
             Auth::Bearer(token) => {
                 let mut value = header("the token", &format!("Bearer {}", token.reveal()))?;
-                // Nobody prints it by accident.
+                // `Debug` does not print it.
                 value.set_sensitive(true);
                 Signer::Bearer(value)
             }
@@ -76,13 +76,13 @@ impl Requests {
         finish(builder, body)
     }
 
-    /// By our reference alone: whatever the provider calls it, it may never have told us.
+    /// By our reference alone: the provider's own name for it may never have reached us.
     pub(super) fn query(&self, reference: &str) -> Result<Request<Full<Bytes>>, String> {
         let path = format!("/responses/{}", escape(reference));
         finish(self.begin(&Method::GET, &path, reference, b"")?, Vec::new())
     }
 
-    /// Where the provider says that the transaction is.
+    /// Follows the provider's link to the transaction.
     pub(super) fn follow(
         &self,
         link: &str,

@@ -1,8 +1,7 @@
-//! Where somebody lives: an address, and whom to trust when they say who they are.
+//! A connection target: address, port and TLS roots.
 
-use std::fmt;
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use hyper::Uri;
 use tokio::net::TcpStream;
@@ -30,7 +29,7 @@ pub enum BadSettings {
     Header { what: &'static str },
 }
 
-/// Whose word counts when a server says who it is.
+/// The root certificates that are trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Roots {
     /// The certificates of the system.
@@ -45,9 +44,9 @@ pub enum Roots {
 pub struct Target {
     pub host: String,
     pub port: u16,
-    /// What goes into the `Host` header.
+    /// The value of the `Host` header.
     pub authority: String,
-    /// What every path begins with; no slash at its end.
+    /// The prefix of every path; no slash at its end.
     pub path: String,
     pub is_secure: bool,
 }
@@ -82,7 +81,7 @@ impl Target {
     }
 }
 
-/// A URL without what may be a password.
+/// A URL without its user information, which may be a password.
 fn without_user(url: &str) -> String {
     match url.rsplit_once('@') {
         Some((_, rest)) => format!("…@{rest}"),
@@ -90,7 +89,7 @@ fn without_user(url: &str) -> String {
     }
 }
 
-/// How to make sure who is at the other end.
+/// The TLS configuration for one server name.
 #[derive(Clone)]
 pub struct Tls {
     connector: TlsConnector,
@@ -118,12 +117,12 @@ impl Tls {
     }
 }
 
-/// TLS 1.2 or later, to whoever the roots vouch for.
+/// TLS 1.2 or later, with these roots.
 pub(crate) fn client_config(roots: &Roots) -> Result<ClientConfig, BadSettings> {
     with_roots(trusted(roots)?)
 }
 
-/// The same where a system may have no certificates: then nobody is trusted, and every handshake says so.
+/// The same for a system that may have no certificates: then no server is trusted, and every handshake fails.
 pub(crate) fn client_config_of_any_system(roots: &Roots) -> Result<ClientConfig, BadSettings> {
     match (client_config(roots), roots) {
         (Err(BadSettings::Roots(_)), Roots::System) => with_roots(RootCertStore::empty()),
@@ -165,7 +164,7 @@ mod tests {
     use super::{BadSettings, Target};
 
     #[test]
-    fn a_url_says_where_to_go() {
+    fn a_url_is_parsed_into_a_target() {
         let target = Target::parse("https://pay.example:8443/mm/v1/").unwrap();
         let Target { host, port, path, is_secure, .. } = &target;
         assert_eq!(

@@ -1,5 +1,5 @@
-//! One request, one answer, over a connection that counts what it writes. Nothing is ever sent twice from here, and
-//! nothing goes on after the caller has gone: a connection lives in the call that uses it, or idle.
+//! One request and its answer, over a connection that accounts for its writes. No request is sent twice, and no request
+//! goes on after its caller is gone: a connection belongs to the call that uses it, or is idle.
 
 use std::collections::VecDeque;
 use std::future::{Future as _, poll_fn};
@@ -17,14 +17,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
-use super::classify::Heard;
+use super::classify::HttpAnswer;
 use super::gate::{Gate, Gated};
 use super::target::{Target, Tls};
 use crate::gsma::CORRELATION_ID;
 
 const BODY_MAX: usize = 64 * 1024;
 const HEAD_MAX: usize = 64 * 1024;
-/// Servers close what idles; five seconds is the shortest that is usual.
+/// Servers close idle connections; five seconds is the shortest usual timeout.
 const IDLE_MAX: Duration = Duration::from_secs(4);
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -34,7 +34,7 @@ type Io = TokioIo<Gated<Box<dyn Stream>>>;
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// Whether a byte of the request may have left. If not, it is proven that nobody got it.
+    /// Whether a byte of the request may have left. If not, it is proven that the provider did not receive it.
     pub(crate) was_written: bool,
     pub(crate) why: String,
 }
@@ -52,10 +52,10 @@ pub(crate) struct Limits {
     pub(crate) lease: Instant,
 }
 
-/// A connection with everything that it needs to go on.
+/// A connection with its driver and its write accounting.
 struct Link {
     sender: SendRequest<Full<Bytes>>,
-    /// Gone once it has ended, so that whoever waits for it is told.
+    /// None once it has ended; the request on it fails then.
     connection: Option<Connection<Io, Full<Bytes>>>,
     gate: Arc<Gate>,
     is_reused: bool,
@@ -80,14 +80,14 @@ impl Wire {
         Self { target, tls, idle_max, idle: Mutex::new(VecDeque::new()) }
     }
 
-    /// Sends a request once, if it can still be sent. `keeps` says whether the answer was one after which the
-    /// connection can be trusted with another call.
+    /// Sends a request once, if its lease allows. `keeps` decides by the answer whether the connection is safe for another
+    /// call.
     pub(crate) async fn exchange(
         &self,
         request: Request<Full<Bytes>>,
         limits: Limits,
-        keeps: impl FnOnce(&Heard) -> bool,
-    ) -> Result<Heard, Broken> {
+        keeps: impl FnOnce(&HttpAnswer) -> bool,
+    ) -> Result<HttpAnswer, Broken> {
         let ended = || Broken::before("the lease has ended, so it was not sent");
         if Instant::now() >= limits.lease {
             return Err(ended());
@@ -99,17 +99,17 @@ impl Wire {
         if Instant::now() >= limits.lease {
             return Err(ended());
         }
-        let heard = link.send(request, limits.until).await?;
-        if keeps(&heard) {
+        let answer = link.send(request, limits.until).await?;
+        if keeps(&answer) {
             self.keep(link);
         }
-        Ok(heard)
+        Ok(answer)
     }
 
     /// An idle connection that is still alive, or a new one.
     async fn link(&self, lease: Instant) -> Result<Link, Broken> {
         while let Some(mut link) = self.take_idle() {
-            // Lets the runtime look at the sockets first: whoever has hung up is noticed here.
+            // Lets the runtime poll the sockets first, so that a closed connection is noticed.
             tokio::task::yield_now().await;
             if link.is_alive().await {
                 link.gate.reset(lease);
@@ -170,43 +170,43 @@ impl Link {
         Ok(Self { sender, connection: Some(connection), gate, is_reused: false })
     }
 
-    /// Sends and listens, and knows afterwards whether anything was sent.
+    /// Sends a request and reads its answer; an error says whether a byte was written.
     async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
         until: Instant,
-    ) -> Result<Heard, Broken> {
+    ) -> Result<HttpAnswer, Broken> {
         let talked = timeout_at(until, self.talk(request)).await;
         let talked = talked.unwrap_or_else(|_| Err("no answer in time".to_owned()));
         talked.map_err(|why| Broken { was_written: self.gate.was_written(), why })
     }
 
-    /// Whether the other side has neither hung up nor said something that nobody asked for.
+    /// Whether the server has neither closed the connection nor sent bytes without a request.
     async fn is_alive(&mut self) -> bool {
         let has_ended =
             poll_fn(|context| Poll::Ready(poll(&mut self.connection, context).is_ready()));
         !has_ended.await && self.sender.is_ready()
     }
 
-    /// Sends and listens until the body is whole. Says why not.
-    async fn talk(&mut self, request: Request<Full<Bytes>>) -> Result<Heard, String> {
+    /// Sends a request and reads until the body is complete.
+    async fn talk(&mut self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, String> {
         let is_reused = self.is_reused;
         let Self { sender, connection, .. } = self;
         let mut talking = pin!(async move {
             let response = sender.send_request(request).await.map_err(|error| chain(&error))?;
-            hear(response, is_reused).await
+            receive(response, is_reused).await
         });
         loop {
             tokio::select! {
                 biased;
-                heard = &mut talking => return heard,
+                answer = &mut talking => return answer,
                 () = poll_fn(|context| poll(connection, context)), if connection.is_some() => {}
             }
         }
     }
 }
 
-/// Lets a connection go on, and drops it once it has ended. Why it ended is told to whoever talks over it.
+/// Drives a connection, and drops it once it has ended. The request on it gets the error.
 fn poll(
     connection: &mut Option<Connection<Io, Full<Bytes>>>,
     context: &mut Context<'_>,
@@ -222,16 +222,19 @@ fn poll(
     Poll::Pending
 }
 
-async fn hear(response: Response<hyper::body::Incoming>, is_reused: bool) -> Result<Heard, String> {
+async fn receive(
+    response: Response<hyper::body::Incoming>,
+    is_reused: bool,
+) -> Result<HttpAnswer, String> {
     let (head, body) = response.into_parts();
     let echo = head.headers.get(CORRELATION_ID);
     let echo = echo.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let whole = Limited::new(body, BODY_MAX).collect().await;
     let body = whole.map_err(|error| format!("the answer was not whole: {error}"))?;
-    Ok(Heard { status: head.status.as_u16(), echo, body: body.to_bytes().to_vec(), is_reused })
+    Ok(HttpAnswer { status: head.status.as_u16(), echo, body: body.to_bytes().to_vec(), is_reused })
 }
 
-/// An error with what is behind it: hyper says little at first.
+/// An error with its sources: the text of a hyper error alone says little.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_speaks_before_being_asked_gets_nothing() {
+    async fn a_server_that_answers_before_a_request_receives_nothing() {
         let (mut link, mut peer) = link(soon()).await;
         peer.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
         let broken = link.send(request(), soon()).await.unwrap_err();
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lease_that_ends_before_the_first_byte_keeps_everything_back() {
+    async fn a_lease_that_ends_before_the_first_byte_sends_nothing() {
         let (mut link, mut peer) = link(soon()).await;
         tokio::time::advance(Duration::from_secs(1)).await;
         let broken = link.send(request(), soon()).await.unwrap_err();
@@ -290,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_byte_is_enough_to_know_nothing() {
+    async fn one_written_byte_makes_the_outcome_unknown() {
         let (mut link, mut peer) = link(soon()).await;
         let listening = tokio::spawn(async move { peer.read_u8().await });
         let broken = link.send(request(), soon()).await.unwrap_err();
@@ -311,19 +314,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_idle_connection_is_used_again_only_if_the_other_side_waits_quietly() {
+    async fn an_idle_connection_is_reused_only_if_the_server_is_quiet() {
         let (mut link, peer) = used().await;
         assert!(link.is_alive().await);
         drop(peer);
-        assert!(!link.is_alive().await, "the other side has hung up");
+        assert!(!link.is_alive().await, "the server has closed it");
         let (mut link, mut peer) = used().await;
         peer.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await.unwrap();
-        assert!(!link.is_alive().await, "the other side has said something unasked");
+        assert!(!link.is_alive().await, "the server has sent bytes without a request");
     }
 
     #[tokio::test]
     async fn a_dead_connection_is_not_handed_out() {
-        // Nobody listens on port 1, so there is nothing but what idles.
+        // No server listens on port 1: only an idle connection can be returned.
         let wire = Wire::new(Target::parse("http://127.0.0.1:1").unwrap(), None, 2);
         let (link, peer) = used().await;
         wire.keep(link);

@@ -1,12 +1,12 @@
-//! What the provider may do, and how often in a thousand.
+//! The behaviours of the provider, with weights in a thousand.
 
 use super::Profile;
 use super::dice::Dice;
 
-/// What becomes of the money.
+/// What the provider does with a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It was lost on the way: never processed.
+    /// Lost on the way: never processed.
     Lost,
     Paid,
     PaidLater,
@@ -15,16 +15,16 @@ pub(super) enum Fate {
     RefusedForNow,
 }
 
-/// What is said about it.
+/// How the provider answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
     Truth,
-    /// Nothing, until the other side gives up.
+    /// No answer, until the client gives up.
     Hold,
     ServerError,
     HangUp,
     Garbage,
-    /// That it was here before, whether or not.
+    /// Says that it is a duplicate, true or not.
     Duplicate,
 }
 
@@ -65,7 +65,7 @@ const HOSTILE: Rows<(Fate, Manner)> = &[
     (20, (Fate::PaidLater, Manner::Duplicate)),
 ];
 
-/// A provider that is not there loses everything.
+/// An unreachable provider loses every submission.
 const SILENT: Rows<(Fate, Manner)> = &[(1_000, (Fate::Lost, Manner::Hold))];
 
 const CALM_ANSWERS: Rows<Manner> = &[(1_000, Manner::Truth)];
@@ -80,7 +80,7 @@ const HOSTILE_ANSWERS: Rows<Manner> = &[
 ];
 const SILENT_ANSWERS: Rows<Manner> = &[(1_000, Manner::Hold)];
 
-/// What happens with a submission.
+/// The behaviour for a submission.
 pub(super) fn submission(profile: Profile, dice: Dice) -> (Fate, Manner) {
     let rows = match profile {
         Profile::Calm => CALM,
@@ -91,7 +91,7 @@ pub(super) fn submission(profile: Profile, dice: Dice) -> (Fate, Manner) {
     pick(rows, dice).unwrap_or((Fate::Lost, Manner::Hold))
 }
 
-/// How a question is answered.
+/// How a query is answered.
 pub(super) fn answer(profile: Profile, dice: Dice) -> Manner {
     let rows = match profile {
         Profile::Calm => CALM_ANSWERS,
@@ -119,7 +119,7 @@ pub(super) struct Pace {
     pub(super) answer: (u64, u64),
     /// From accepted to paid or failed.
     pub(super) finish: (u64, u64),
-    /// Until a query finds what was processed; never more than five seconds.
+    /// Until a query finds a processed payment; never more than five seconds.
     pub(super) hidden: (u64, u64),
     /// How many of a thousand are hidden at first.
     pub(super) hidden_chance: u64,
@@ -154,23 +154,28 @@ pub(super) const fn pace(profile: Profile) -> Pace {
 
 /// Which callbacks follow when a payment is finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum CallbackPlan {
     None,
     Once,
     Twice,
-    /// Once, and then that it is still pending, as it was before.
+    /// Once, and then a late `pending`.
     OutOfOrder,
 }
 
-pub(super) fn news(profile: Profile, dice: Dice) -> News {
-    let rows: Rows<News> = match profile {
-        Profile::Calm | Profile::Silent => &[(1_000, News::Once)],
-        Profile::Flaky => &[(900, News::Once), (50, News::Twice), (50, News::None)],
-        Profile::Hostile => {
-            &[(600, News::Once), (150, News::Twice), (150, News::OutOfOrder), (100, News::None)]
+pub(super) fn callback_plan(profile: Profile, dice: Dice) -> CallbackPlan {
+    let rows: Rows<CallbackPlan> = match profile {
+        Profile::Calm | Profile::Silent => &[(1_000, CallbackPlan::Once)],
+        Profile::Flaky => {
+            &[(900, CallbackPlan::Once), (50, CallbackPlan::Twice), (50, CallbackPlan::None)]
         }
+        Profile::Hostile => &[
+            (600, CallbackPlan::Once),
+            (150, CallbackPlan::Twice),
+            (150, CallbackPlan::OutOfOrder),
+            (100, CallbackPlan::None),
+        ],
     };
-    pick(rows, dice).unwrap_or(News::None)
+    pick(rows, dice).unwrap_or(CallbackPlan::None)
 }
 
 const BODIES: [&str; 8] = [
@@ -184,7 +189,7 @@ const BODIES: [&str; 8] = [
     "\u{fffd}\u{0}\u{1}",
 ];
 
-/// Something that is not an answer.
+/// A body that is not an answer.
 pub(super) fn garbage(dice: Dice) -> &'static str {
     let at = usize::try_from(dice.which()).unwrap_or_default() % BODIES.len();
     BODIES.get(at).copied().unwrap_or_default()

@@ -4,14 +4,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bursar_core::money::Money;
-use bursar_core::payout::{Answer, Outcome};
+use bursar_core::payouts::{Answer, Outcome};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::payment::Books;
-use super::provider::{Order, Provider, Reply, Say};
+use super::provider::{Action, Order, Provider, Reply};
 use super::{Options, Profile};
 use crate::error_map::ErrorMap;
-use crate::http::classify::{self, Heard};
+use crate::http::classify::{self, HttpAnswer};
 use crate::http::limits;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,13 +31,13 @@ impl SimSettings {
     }
 }
 
-/// It has no wire, and so it sends no callbacks; what it answers is read as the real connector reads it.
+/// It has no network, and so it sends no callbacks. Its answers are classified as those of the HTTP channel.
 #[derive(Debug)]
 pub struct SimChannel {
     provider: Mutex<Provider>,
     settings: SimSettings,
     errors: ErrorMap,
-    /// Time is counted from here; the first call sets it, so that a channel can be made without a runtime.
+    /// The start of its time; the first call sets it, so that a channel can be made without a runtime.
     start: Mutex<Option<Instant>>,
 }
 
@@ -66,8 +66,8 @@ impl SimChannel {
             currency: amount.currency().to_string(),
         };
         let reply = self.provider().submit(self.now(), &order);
-        match hear(reply, reference, limits(self.settings.submit_timeout, lease).until).await {
-            Ok(heard) => classify::submission(&self.errors, reference, &heard),
+        match receive(reply, reference, limits(self.settings.submit_timeout, lease).until).await {
+            Ok(answer) => classify::submission(&self.errors, reference, &answer),
             Err(detail) => Outcome::Unknown { detail },
         }
     }
@@ -77,8 +77,8 @@ impl SimChannel {
             return Answer::Failed { detail: "the lease has ended".to_owned() };
         }
         let reply = self.provider().query(self.now(), reference);
-        match hear(reply, reference, limits(self.settings.query_timeout, lease).until).await {
-            Ok(heard) => classify::query(&self.errors, reference, &heard),
+        match receive(reply, reference, limits(self.settings.query_timeout, lease).until).await {
+            Ok(answer) => classify::query(&self.errors, reference, &answer),
             Err(detail) => Answer::Failed { detail },
         }
     }
@@ -88,7 +88,7 @@ impl SimChannel {
         start.get_or_insert_with(Instant::now).elapsed()
     }
 
-    /// The provider, with everything done that is due.
+    /// The provider, after all that is due is done.
     fn provider(&self) -> MutexGuard<'_, Provider> {
         let mut provider = self.provider.lock().unwrap_or_else(PoisonError::into_inner);
         provider.advance(self.now());
@@ -96,16 +96,16 @@ impl SimChannel {
     }
 }
 
-/// What reaches the caller of a reply, and why nothing does.
-async fn hear(reply: Reply, reference: &str, until: Instant) -> Result<Heard, String> {
+/// The answer as the caller receives it, or why it receives none.
+async fn receive(reply: Reply, reference: &str, until: Instant) -> Result<HttpAnswer, String> {
     let late = || "no answer in time".to_owned();
     timeout_at(until, tokio::time::sleep(reply.after)).await.map_err(|_| late())?;
-    match reply.say {
-        Say::Answer { status, body } => {
-            Ok(Heard { status, echo: Some(reference.to_owned()), body, is_reused: false })
+    match reply.action {
+        Action::Answer { status, body } => {
+            Ok(HttpAnswer { status, echo: Some(reference.to_owned()), body, is_reused: false })
         }
-        Say::HangUp => Err("the connection was closed".to_owned()),
-        Say::Hold => {
+        Action::HangUp => Err("the connection was closed".to_owned()),
+        Action::Hold => {
             sleep_until(until).await;
             Err(late())
         }

@@ -1,4 +1,4 @@
-//! Chance that can be repeated: everything follows from the seed, the reference and a count.
+//! Reproducible randomness, from the seed, the reference and a count.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl Dice {
         between(self.0[3], least, most)
     }
 
-    /// A name that only this decision has.
+    /// A name unique to this decision.
     pub(super) fn name(self) -> String {
         format!("sim-{:012x}", self.0[3] & 0xffff_ffff_ffff)
     }

@@ -1,39 +1,39 @@
-//! An adversarial provider with its own books. It behaves as badly as real ones do, and the same seed and references
-//! make it behave the same way again.
+//! An adversarial provider with its own books. It fails in the ways of real providers, and the same seed and references
+//! reproduce the same behaviour.
 //!
-//! `provider` is the whole of it as a value: no clock, no sockets. `behaviour` is what it may do, as tables. `channel` is
-//! the provider in this process, `serve` the same over HTTP, and `tell` sends its callbacks.
+//! `provider` is the provider as a value: no clock, no sockets. `behaviour` has the tables of its behaviour. `channel` is
+//! the provider in this process, `serve` the same over HTTP, and `callbacks` sends its callbacks.
 //!
-//! Whatever it does, it does not lie: a reference shows up in queries at most five seconds after it was processed, what
-//! has failed stays failed, and once it is calm it tells the plain truth about everything.
+//! It never lies: a reference is found by queries at most five seconds after it was processed, a failed payment stays
+//! failed, and a calm provider answers every query correctly.
 
 mod behaviour;
+mod callbacks;
 mod channel;
 mod dice;
 mod payment;
 mod provider;
 mod serve;
-mod tell;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 use std::str::FromStr;
 
+pub use callbacks::Telling;
 pub use channel::{SimChannel, SimSettings};
 pub use payment::{Books, Entry, State};
-pub use provider::{Order, Provider, Reply, Say, Told};
+pub use provider::{Action, CallbackPayload, Order, Provider, Reply};
 pub use serve::{ServeOptions, serve};
-pub use tell::Telling;
 
 /// How badly it behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// Pays at once and says so; whatever was pending is finished within five seconds.
+    /// Pays at once and says so; pending payments are finished within five seconds.
     Calm,
     /// Mostly fine.
     Flaky,
-    /// Everything that providers do.
+    /// Every failure that providers have.
     Hostile,
     /// Takes nothing and answers nothing.
     Silent,
@@ -71,7 +71,7 @@ impl FromStr for Profile {
     }
 }
 
-/// What a provider is made of.
+/// The configuration of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     pub seed: u64,

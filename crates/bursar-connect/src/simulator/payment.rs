@@ -1,11 +1,11 @@
-//! One payment in the provider's books, and what is said about it.
+//! One payment in the provider's books, and the answers about it.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::dice::Dice;
-use super::provider::{Order, Say};
+use super::provider::{Action, Order};
 use crate::gsma::{self, ErrorBody, Status};
 
 /// Every payment that was ever processed, in the order of their references.
@@ -32,12 +32,12 @@ pub enum State {
     Pending,
 }
 
-/// What the provider knows about a reference that it has processed.
+/// A reference that the provider has processed.
 #[derive(Debug)]
 pub(super) struct Payment {
     amount: String,
     currency: String,
-    /// Our own name for it.
+    /// The provider's own name for it.
     name: String,
     pub(super) submissions: u32,
     pub(super) times_paid: u32,
@@ -117,19 +117,19 @@ impl Payment {
         }
     }
 
-    /// What is said to whoever submits it.
-    pub(super) fn submitted(&self, reference: &str) -> Say {
+    /// The answer to its submission.
+    pub(super) fn submitted(&self, reference: &str) -> Action {
         let status = match (self.state(), self.refusal) {
             (State::NotPaid, refusal) => return error(400, refusal.unwrap_or("FormatError")),
             (State::Paid, _) => 200,
             (State::Pending, _) => 202,
         };
-        Say::Answer { status, body: to_json(&self.describe(reference, self.status())) }
+        Action::Answer { status, body: to_json(&self.describe(reference, self.status())) }
     }
 
-    /// What is said to whoever asks.
-    pub(super) fn answered(&self, reference: &str) -> Say {
-        Say::Answer { status: 200, body: to_json(&self.describe(reference, self.status())) }
+    /// The answer to a query.
+    pub(super) fn answered(&self, reference: &str) -> Action {
+        Action::Answer { status: 200, body: to_json(&self.describe(reference, self.status())) }
     }
 }
 
@@ -140,8 +140,8 @@ fn error_body(code: &'static str) -> ErrorBody {
     ErrorBody { error_code: code.to_owned(), error_description: None }
 }
 
-pub(super) fn error(status: u16, code: &'static str) -> Say {
-    Say::Answer { status, body: to_json(&error_body(code)) }
+pub(super) fn error(status: u16, code: &'static str) -> Action {
+    Action::Answer { status, body: to_json(&error_body(code)) }
 }
 
 pub(super) fn to_json(value: &impl Serialize) -> Vec<u8> {

@@ -1,20 +1,20 @@
-//! The provider as a value: submissions, questions and time in; answers and callbacks out.
+//! The provider as a value: submissions, queries and time in; answers and callbacks out.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::behaviour::{self, Fate, Manner, News};
+use super::behaviour::{self, CallbackPlan, Fate, Manner};
 use super::dice::Dice;
 use super::payment::{Books, Entry, Payment, error, to_json};
 use super::{Options, Profile};
 use crate::gsma::Status;
 
-/// A calm provider finishes what was pending within five seconds; it leaves itself some room.
+/// A calm provider finishes pending payments within five seconds, with a margin.
 const CALM_FINISH: Duration = Duration::from_secs(2);
-/// Callbacks that wait to be fetched; if nobody fetches them, the oldest are lost.
+/// Callbacks that wait to be sent; if there are more, the oldest are lost.
 const OUTBOX_MAX: usize = 10_000;
 
-/// What is to be paid, as it was submitted.
+/// A submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     pub reference: String,
@@ -22,31 +22,31 @@ pub struct Order {
     pub currency: String,
 }
 
-/// What is said, and how long it takes to say it.
+/// The answer to a request, and its delay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     pub after: Duration,
-    pub say: Say,
+    pub action: Action,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Say {
+pub enum Action {
     Answer {
         status: u16,
         body: Vec<u8>,
     },
     HangUp,
-    /// Nothing, until the other side gives up.
+    /// No answer, until the client gives up.
     Hold,
 }
 
-/// Something that the provider tells unasked.
+/// The body of a callback.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct CallbackPayload {
     pub body: Vec<u8>,
 }
 
-/// What is known under a reference, processed or not.
+/// A reference that the provider has received, processed or not.
 #[derive(Debug, Default)]
 struct Case {
     arrivals: u32,
@@ -57,32 +57,32 @@ struct Case {
 #[derive(Debug)]
 enum Timer {
     Finish { reference: String, pays: bool },
-    Tell(Told),
+    SendCallback(CallbackPayload),
 }
 
 #[derive(Debug)]
 pub struct Provider {
     options: Options,
-    /// Whether anybody wants callbacks.
-    tells: bool,
+    /// Whether callbacks have a receiver.
+    sends_callbacks: bool,
     cases: BTreeMap<String, Case>,
-    /// What is to be done, by time and then in the order in which it was planned.
+    /// Timers, by time and then in the order in which they were planned.
     agenda: BTreeMap<(Duration, u64), Timer>,
     planned: u64,
-    outbox: VecDeque<Told>,
+    outbox: VecDeque<CallbackPayload>,
 }
 
 impl Provider {
-    pub fn new(options: Options, tells: bool) -> Self {
+    pub fn new(options: Options, sends_callbacks: bool) -> Self {
         let (cases, agenda) = (BTreeMap::new(), BTreeMap::new());
-        Self { options, tells, cases, agenda, planned: 0, outbox: VecDeque::new() }
+        Self { options, sends_callbacks, cases, agenda, planned: 0, outbox: VecDeque::new() }
     }
 
     pub const fn profile(&self) -> Profile {
         self.options.profile
     }
 
-    /// Behaves differently from now on. What is pending when it turns calm is finished soon.
+    /// Changes the profile. A provider that turns calm finishes its pending payments soon.
     pub fn set_profile(&mut self, now: Duration, profile: Profile) {
         self.advance(now);
         self.options.profile = profile;
@@ -93,13 +93,13 @@ impl Provider {
         for ((at, number), timer) in std::mem::take(&mut self.agenda) {
             let at = match timer {
                 Timer::Finish { .. } => at.min(latest),
-                Timer::Tell(_) => at,
+                Timer::SendCallback(_) => at,
             };
             self.agenda.insert((at, number), timer);
         }
     }
 
-    /// Money is to be paid.
+    /// Takes a submission.
     pub fn submit(&mut self, now: Duration, order: &Order) -> Reply {
         self.advance(now);
         let Options { seed, profile, is_idempotent } = self.options;
@@ -115,16 +115,16 @@ impl Provider {
                 self.process(now, &order.reference, (fate, manner), dice);
             }
         }
-        let say = match manner {
+        let action = match manner {
             Manner::Truth => self
                 .payment(&order.reference)
-                .map_or(Say::HangUp, |payment| payment.submitted(&order.reference)),
+                .map_or(Action::HangUp, |payment| payment.submitted(&order.reference)),
             Manner::Duplicate => error(409, "DuplicateRequest"),
             Manner::Hold | Manner::ServerError | Manner::HangUp | Manner::Garbage => {
                 misbehave(manner, dice)
             }
         };
-        Reply { after: dice.latency(behaviour::pace(profile).answer), say }
+        Reply { after: dice.latency(behaviour::pace(profile).answer), action }
     }
 
     /// Decides about a submission that has arrived.
@@ -151,9 +151,11 @@ impl Provider {
             Fate::RefusedForNow => payment.refuse(true, dice),
         }
         match (fate, manner) {
-            // Whoever was told so needs no callback.
+            // The answer was the refusal: no callback follows.
             (Fate::Lost, _) | (Fate::Refused | Fate::RefusedForNow, Manner::Truth) => {}
-            (Fate::Paid | Fate::Refused | Fate::RefusedForNow, _) => self.tell(now, reference),
+            (Fate::Paid | Fate::Refused | Fate::RefusedForNow, _) => {
+                self.plan_callbacks(now, reference);
+            }
             (Fate::PaidLater | Fate::FailedLater, _) => {
                 if dice.chance(200) {
                     self.plan_callback(now, reference, Status::Pending, dice);
@@ -162,7 +164,7 @@ impl Provider {
         }
     }
 
-    /// Somebody asks what became of a reference.
+    /// Answers a query about a reference.
     pub fn query(&mut self, now: Duration, reference: &str) -> Reply {
         self.advance(now);
         let Options { seed, profile, .. } = self.options;
@@ -172,7 +174,7 @@ impl Provider {
         let is_calm = profile == Profile::Calm;
         let visible = case.payment.as_ref().filter(|payment| is_calm || payment.visible_at <= now);
         let manner = behaviour::answer(profile, dice);
-        let say = match manner {
+        let action = match manner {
             Manner::Truth | Manner::Duplicate => match visible {
                 Some(payment) => payment.answered(reference),
                 None => error(404, "TransactionNotFound"),
@@ -181,21 +183,21 @@ impl Provider {
                 misbehave(manner, dice)
             }
         };
-        Reply { after: dice.latency(behaviour::pace(profile).answer), say }
+        Reply { after: dice.latency(behaviour::pace(profile).answer), action }
     }
 
-    /// Time has passed: finishes what is due, and puts out what is to be told.
+    /// Runs all timers that are due: finishes payments, and puts callbacks into the outbox.
     pub fn advance(&mut self, now: Duration) {
-        // Nothing moves while it is silent; what is overdue is made up for afterwards.
+        // A silent provider does nothing; overdue timers run afterwards.
         while self.next_at().is_some_and(|at| at <= now) {
             let Some((_, timer)) = self.agenda.pop_first() else { break };
             match timer {
-                Timer::Tell(told) => self.outbox.push_back(told),
+                Timer::SendCallback(callback) => self.outbox.push_back(callback),
                 Timer::Finish { reference, pays } => {
                     if let Some(payment) = self.payment_mut(&reference) {
                         payment.finish(pays);
                     }
-                    self.tell(now, &reference);
+                    self.plan_callbacks(now, &reference);
                 }
             }
         }
@@ -204,12 +206,12 @@ impl Provider {
         }
     }
 
-    /// What is to be told now, once.
-    pub fn take_told(&mut self) -> Vec<Told> {
+    /// Takes the callbacks out of the outbox.
+    pub fn take_callbacks(&mut self) -> Vec<CallbackPayload> {
         self.outbox.drain(..).collect()
     }
 
-    /// When there is something to do next.
+    /// When the next timer is due.
     pub fn next_at(&self) -> Option<Duration> {
         let is_silent = self.options.profile == Profile::Silent;
         self.agenda.keys().next().map(|(at, _)| *at).filter(|_| !is_silent)
@@ -221,26 +223,26 @@ impl Provider {
         }
     }
 
-    /// What the books say about a reference, if it was ever processed.
+    /// The entry in the books for a reference, if it was ever processed.
     pub fn entry(&self, reference: &str) -> Option<Entry> {
         self.payment(reference).map(|payment| payment.entry(reference))
     }
 
-    /// Plans the callbacks about what a payment has become, as they come: late, twice, never, or in the wrong order.
-    fn tell(&mut self, now: Duration, reference: &str) {
+    /// Plans the callbacks about the state of a payment: late, twice, none, or in the wrong order.
+    fn plan_callbacks(&mut self, now: Duration, reference: &str) {
         let Some(payment) = self.payment(reference) else { return };
         let status = payment.status();
         let Options { seed, profile, .. } = self.options;
         let dice = |count| Dice::new(seed, "tell", reference, count);
         let (first, second) = (dice(payment.submissions), dice(u32::MAX));
-        match behaviour::news(profile, first) {
-            News::None => {}
-            News::Once => self.plan_callback(now, reference, status, first),
-            News::Twice => {
+        match behaviour::callback_plan(profile, first) {
+            CallbackPlan::None => {}
+            CallbackPlan::Once => self.plan_callback(now, reference, status, first),
+            CallbackPlan::Twice => {
                 self.plan_callback(now, reference, status, first);
                 self.plan_callback(now, reference, status, second);
             }
-            News::OutOfOrder => {
+            CallbackPlan::OutOfOrder => {
                 self.plan_callback(now, reference, status, first);
                 let later = now.saturating_add(first.delay(behaviour::pace(profile).callback));
                 self.plan_callback(later, reference, Status::Pending, second);
@@ -249,10 +251,12 @@ impl Provider {
     }
 
     fn plan_callback(&mut self, now: Duration, reference: &str, status: Status, dice: Dice) {
-        let Some(payment) = self.payment(reference).filter(|_| self.tells) else { return };
+        let Some(payment) = self.payment(reference).filter(|_| self.sends_callbacks) else {
+            return;
+        };
         let body = to_json(&payment.describe(reference, status));
         let delay = dice.delay(behaviour::pace(self.options.profile).callback);
-        self.plan(now.saturating_add(delay), Timer::Tell(Told { body }));
+        self.plan(now.saturating_add(delay), Timer::SendCallback(CallbackPayload { body }));
     }
 
     fn plan(&mut self, at: Duration, timer: Timer) {
@@ -269,16 +273,16 @@ impl Provider {
     }
 }
 
-fn misbehave(manner: Manner, dice: Dice) -> Say {
+fn misbehave(manner: Manner, dice: Dice) -> Action {
     match manner {
         Manner::ServerError => {
             let status = if dice.chance(500) { 500 } else { 503 };
-            Say::Answer { status, body: b"try again".to_vec() }
+            Action::Answer { status, body: b"try again".to_vec() }
         }
         Manner::Garbage => {
-            Say::Answer { status: 200, body: behaviour::garbage(dice).as_bytes().to_vec() }
+            Action::Answer { status: 200, body: behaviour::garbage(dice).as_bytes().to_vec() }
         }
-        Manner::HangUp => Say::HangUp,
-        Manner::Hold | Manner::Truth | Manner::Duplicate => Say::Hold,
+        Manner::HangUp => Action::HangUp,
+        Manner::Hold | Manner::Truth | Manner::Duplicate => Action::Hold,
     }
 }

@@ -1,4 +1,4 @@
-//! The provider over HTTP: the channel's own paths, and beside them `/_books` and `/_profile` for whoever checks on it.
+//! The provider over HTTP: the paths of a channel, and `/_books` and `/_profile` for tests.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -22,13 +22,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower_service::Service as _;
 
+use super::callbacks::{self, Telling};
 use super::payment::error;
-use super::provider::{Order, Provider, Reply, Say, Told};
-use super::tell::{self, Telling};
+use super::provider::{Action, CallbackPayload, Order, Provider, Reply};
 use super::{Options, Profile};
 use crate::gsma::{CORRELATION_ID, Transaction, is_name};
 
-/// Whoever gets no answer gives up before this.
+/// Every client gives up before this.
 const HOLD_MAX: Duration = Duration::from_mins(2);
 const CONNECTIONS_MAX: usize = 8_192;
 const BODY_MAX: usize = 64 * 1024;
@@ -36,24 +36,24 @@ const BODY_MAX: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct ServeOptions {
     pub options: Options,
-    /// Where callbacks go; none are sent without it.
+    /// The receiver of callbacks; none are sent without it.
     pub telling: Option<Telling>,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
-pub(super) struct Shop {
+pub(super) struct SharedProvider {
     provider: Mutex<Provider>,
     start: Instant,
-    /// There may be something to tell.
-    pub(super) news: Notify,
+    /// Signalled when there may be new callbacks.
+    pub(super) callbacks_changed: Notify,
 }
 
-/// Marks a response that is not to be sent: the connection is closed instead.
+/// Marks a response that is not sent: the connection is closed instead.
 #[derive(Debug, Clone, Copy)]
 struct HangUp;
 
-/// Runs until it is told to stop; then it hangs up on everybody.
+/// Runs until `shutdown`; then it closes all connections.
 pub async fn serve(
     listener: TcpListener,
     options: ServeOptions,
@@ -61,23 +61,27 @@ pub async fn serve(
 ) {
     let ServeOptions { options, telling } = options;
     let provider = Mutex::new(Provider::new(options, telling.is_some()));
-    let shop = Arc::new(Shop { provider, start: Instant::now(), news: Notify::new() });
+    let shared = Arc::new(SharedProvider {
+        provider,
+        start: Instant::now(),
+        callbacks_changed: Notify::new(),
+    });
     let mut tasks = JoinSet::new();
     if let Some(telling) = telling {
-        tasks.spawn(tell::run(Arc::clone(&shop), telling));
+        tasks.spawn(callbacks::run(Arc::clone(&shared), telling));
     }
-    let router = router(shop);
-    let seats = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let router = router(shared);
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         tokio::select! {
             () = &mut shutdown => break,
             Some(_) = tasks.join_next() => {}
-            (socket, seat) = next(&listener, &seats) => {
+            (socket, permit) = next(&listener, &permits) => {
                 let router = router.clone();
                 tasks.spawn(async move {
                     converse(socket, router).await;
-                    drop(seat);
+                    drop(permit);
                 });
             }
         }
@@ -85,15 +89,15 @@ pub async fn serve(
     tasks.shutdown().await;
 }
 
-/// The next caller, once there is a seat.
+/// The next connection, once there is a permit.
 async fn next(
     listener: &TcpListener,
-    seats: &Arc<Semaphore>,
+    permits: &Arc<Semaphore>,
 ) -> (TcpStream, Option<tokio::sync::OwnedSemaphorePermit>) {
     loop {
-        let seat = Arc::clone(seats).acquire_owned().await.ok();
+        let permit = Arc::clone(permits).acquire_owned().await.ok();
         match listener.accept().await {
-            Ok((socket, _)) => return (socket, seat),
+            Ok((socket, _)) => return (socket, permit),
             // Out of sockets, most likely: some will be free in a moment.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
@@ -101,7 +105,7 @@ async fn next(
 }
 
 async fn converse(socket: TcpStream, router: Router) {
-    // A socket that cannot be set up says so when it is used.
+    // A socket that cannot be configured fails when it is used.
     drop(socket.set_nodelay(true));
     let service = service_fn(move |request| {
         let mut router = router.clone();
@@ -117,11 +121,11 @@ async fn converse(socket: TcpStream, router: Router) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .serve_connection(TokioIo::new(socket), service);
-    // Whoever hung up, on purpose or not: there is nobody to tell.
+    // The connection is closed, on purpose or not: there is no receiver for the error.
     drop(connection.await);
 }
 
-fn router(shop: Arc<Shop>) -> Router {
+fn router(shared: Arc<SharedProvider>) -> Router {
     Router::new()
         .route("/transactions", post(submit))
         .route("/responses/{reference}", get(query))
@@ -129,10 +133,10 @@ fn router(shop: Arc<Shop>) -> Router {
         .route("/_books", get(books))
         .route("/_profile", post(change_profile))
         .layer(DefaultBodyLimit::max(BODY_MAX))
-        .with_state(shop)
+        .with_state(shared)
 }
 
-impl Shop {
+impl SharedProvider {
     fn now(&self) -> Duration {
         self.start.elapsed()
     }
@@ -141,34 +145,34 @@ impl Shop {
         self.provider.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is to be told now, and when to look again.
-    pub(super) fn told(&self) -> (Vec<Told>, Option<Duration>) {
+    /// The callbacks that are due, and when the next timer is.
+    pub(super) fn due_callbacks(&self) -> (Vec<CallbackPayload>, Option<Duration>) {
         let (mut provider, now) = (self.provider(), self.now());
         provider.advance(now);
         let next_in = provider.next_at().map(|at| at.saturating_sub(now));
-        (provider.take_told(), next_in)
+        (provider.take_callbacks(), next_in)
     }
 
-    /// Lets the provider decide.
+    /// Passes a request to the provider.
     fn ask(&self, decide: impl FnOnce(&mut Provider, Duration) -> Reply) -> Reply {
         let reply = {
             let (mut provider, now) = (self.provider(), self.now());
             decide(&mut provider, now)
         };
-        self.news.notify_one();
+        self.callbacks_changed.notify_one();
         reply
     }
 
-    /// Says it when its time has come, unless the provider has fallen silent meanwhile.
-    async fn say(&self, reference: &str, reply: Reply) -> Response {
+    /// Sends the reply after its delay, unless the provider has turned silent meanwhile.
+    async fn reply(&self, reference: &str, reply: Reply) -> Response {
         if !reply.after.is_zero() {
             tokio::time::sleep(reply.after).await;
         }
         let is_silent = self.provider().profile() == Profile::Silent;
-        match reply.say {
-            Say::Answer { status, body } if !is_silent => respond(reference, status, body),
-            Say::HangUp if !is_silent => hang_up(),
-            Say::Answer { .. } | Say::HangUp | Say::Hold => {
+        match reply.action {
+            Action::Answer { status, body } if !is_silent => respond(reference, status, body),
+            Action::HangUp if !is_silent => hang_up(),
+            Action::Answer { .. } | Action::HangUp | Action::Hold => {
                 tokio::time::sleep(HOLD_MAX).await;
                 hang_up()
             }
@@ -193,16 +197,20 @@ fn respond(reference: &str, status: u16, body: Vec<u8>) -> Response {
     response
 }
 
-async fn submit(State(shop): State<Arc<Shop>>, headers: HeaderMap, body: Bytes) -> Response {
+async fn submit(
+    State(shared): State<Arc<SharedProvider>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let named = headers.get(CORRELATION_ID).and_then(|value| value.to_str().ok());
     let order = serde_json::from_slice(&body).ok().and_then(|order| read_order(named, order));
     let Some(order) = order else {
-        // Nothing was taken, and that is said at once.
-        let reply = Reply { after: Duration::ZERO, say: error(400, "FormatError") };
-        return shop.say(named.unwrap_or_default(), reply).await;
+        // Rejected at once: nothing was processed.
+        let reply = Reply { after: Duration::ZERO, action: error(400, "FormatError") };
+        return shared.reply(named.unwrap_or_default(), reply).await;
     };
-    let reply = shop.ask(|provider, now| provider.submit(now, &order));
-    shop.say(&order.reference, reply).await
+    let reply = shared.ask(|provider, now| provider.submit(now, &order));
+    shared.reply(&order.reference, reply).await
 }
 
 fn read_order(named: Option<&str>, transaction: Transaction) -> Option<Order> {
@@ -213,14 +221,17 @@ fn read_order(named: Option<&str>, transaction: Transaction) -> Option<Order> {
     is_readable.then_some(Order { reference, amount, currency })
 }
 
-async fn query(State(shop): State<Arc<Shop>>, Path(reference): Path<String>) -> Response {
-    let reply = shop.ask(|provider, now| provider.query(now, &reference));
-    shop.say(&reference, reply).await
+async fn query(
+    State(shared): State<Arc<SharedProvider>>,
+    Path(reference): Path<String>,
+) -> Response {
+    let reply = shared.ask(|provider, now| provider.query(now, &reference));
+    shared.reply(&reference, reply).await
 }
 
-async fn books(State(shop): State<Arc<Shop>>) -> Response {
+async fn books(State(shared): State<Arc<SharedProvider>>) -> Response {
     let books = {
-        let (mut provider, now) = (shop.provider(), shop.now());
+        let (mut provider, now) = (shared.provider(), shared.now());
         provider.advance(now);
         provider.books()
     };
@@ -233,7 +244,7 @@ struct NewProfile {
     profile: String,
 }
 
-async fn change_profile(State(shop): State<Arc<Shop>>, body: Bytes) -> Response {
+async fn change_profile(State(shared): State<Arc<SharedProvider>>, body: Bytes) -> Response {
     let asked: Result<NewProfile, _> = serde_json::from_slice(&body);
     let parsed = match asked {
         Ok(asked) => asked.profile.parse::<Profile>().map_err(|error| error.to_string()),
@@ -244,10 +255,10 @@ async fn change_profile(State(shop): State<Arc<Shop>>, body: Bytes) -> Response 
     match parsed {
         Ok(profile) => {
             {
-                let (mut provider, now) = (shop.provider(), shop.now());
+                let (mut provider, now) = (shared.provider(), shared.now());
                 provider.set_profile(now, profile);
             }
-            shop.news.notify_one();
+            shared.callbacks_changed.notify_one();
             Json(serde_json::json!({"profile": profile.name()})).into_response()
         }
         Err(message) => (StatusCode::BAD_REQUEST, format!("{message}\n")).into_response(),
@@ -261,16 +272,20 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_waits_when_it_falls_silent_gets_no_answer() {
+    async fn a_request_in_progress_gets_no_answer_once_the_provider_is_silent() {
         for (profile, is_answered) in [(Profile::Calm, true), (Profile::Silent, false)] {
             let options = Options { seed: 1, profile: Profile::Hostile, is_idempotent: false };
             let provider = Mutex::new(Provider::new(options, false));
-            let shop = Shop { provider, start: Instant::now(), news: Notify::new() };
-            let say = error(400, "SystemBusy");
-            let reply = Reply { after: Duration::from_millis(100), say };
-            shop.provider().set_profile(shop.now(), profile);
-            let said = timeout(Duration::from_mins(1), shop.say("r", reply)).await;
-            assert_eq!(said.is_ok(), is_answered, "{profile}");
+            let shared = SharedProvider {
+                provider,
+                start: Instant::now(),
+                callbacks_changed: Notify::new(),
+            };
+            let action = error(400, "SystemBusy");
+            let reply = Reply { after: Duration::from_millis(100), action };
+            shared.provider().set_profile(shared.now(), profile);
+            let reply = timeout(Duration::from_mins(1), shared.reply("r", reply)).await;
+            assert_eq!(reply.is_ok(), is_answered, "{profile}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! What the provider promises, whatever it does.
+//! The guarantees of the provider, under every profile.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Options, Order, Profile, Provider, Reply, Say, State};
+use super::{Action, Options, Order, Profile, Provider, Reply, State};
 use crate::callback;
-use bursar_core::attempt::Verdict;
+use bursar_core::payouts::attempt::Verdict;
 
 const LATER: Duration = Duration::from_mins(10);
 
@@ -23,9 +23,9 @@ fn references() -> Vec<String> {
 }
 
 fn status_of(reply: &Reply) -> (u16, String) {
-    match &reply.say {
-        Say::Answer { status, body } => (*status, String::from_utf8_lossy(body).into_owned()),
-        Say::HangUp | Say::Hold => (0, String::new()),
+    match &reply.action {
+        Action::Answer { status, body } => (*status, String::from_utf8_lossy(body).into_owned()),
+        Action::HangUp | Action::Hold => (0, String::new()),
     }
 }
 
@@ -52,13 +52,13 @@ fn the_same_seed_behaves_the_same_way_again() {
 }
 
 #[test]
-fn a_hostile_provider_does_everything_that_providers_do() {
+fn a_hostile_provider_shows_every_failure() {
     let mut provider = provider(Profile::Hostile, 1);
     let mut seen: BTreeMap<(u16, bool, Option<State>), u32> = BTreeMap::new();
     for reference in references() {
         let reply = provider.submit(Duration::ZERO, &order(&reference));
         let state = provider.entry(&reference).map(|entry| entry.state);
-        let key = (status_of(&reply).0, reply.say == Say::HangUp, state);
+        let key = (status_of(&reply).0, reply.action == Action::HangUp, state);
         *seen.entry(key).or_default() += 1;
     }
     for expected in [
@@ -81,7 +81,7 @@ fn a_hostile_provider_does_everything_that_providers_do() {
 }
 
 #[test]
-fn what_is_answered_is_true() {
+fn answers_are_true() {
     let mut provider = provider(Profile::Hostile, 2);
     for reference in references() {
         let (status, body) = status_of(&provider.submit(Duration::ZERO, &order(&reference)));
@@ -121,14 +121,14 @@ fn a_reference_shows_up_within_five_seconds() {
 }
 
 #[test]
-fn once_calm_it_finishes_and_tells_the_plain_truth() {
+fn a_calm_provider_finishes_and_answers_correctly() {
     for profile in [Profile::Hostile, Profile::Flaky] {
         let mut provider = provider(profile, 4);
         for reference in references() {
             provider.submit(Duration::ZERO, &order(&reference));
         }
         provider.set_profile(Duration::from_millis(1), Profile::Calm);
-        // At once: what is known is told. Five seconds later: nothing is pending.
+        // At once: every query is answered. Five seconds later: nothing is pending.
         for (now, may_be_pending) in [(1, true), (5_001, false)] {
             for reference in references() {
                 let (status, body) =
@@ -170,13 +170,13 @@ fn a_silent_provider_takes_nothing_and_moves_nothing() {
         provider.submit(Duration::ZERO, &order(&reference));
     }
     provider.set_profile(Duration::ZERO, Profile::Silent);
-    drop(provider.take_told());
+    drop(provider.take_callbacks());
     let before = provider.books();
-    assert_eq!(provider.submit(LATER, &order("new")).say, Say::Hold);
-    assert_eq!(provider.query(LATER, "ref-1").say, Say::Hold);
+    assert_eq!(provider.submit(LATER, &order("new")).action, Action::Hold);
+    assert_eq!(provider.query(LATER, "ref-1").action, Action::Hold);
     provider.advance(LATER);
     assert_eq!(provider.books(), before);
-    assert_eq!((provider.next_at(), provider.take_told().len()), (None, 0));
+    assert_eq!((provider.next_at(), provider.take_callbacks().len()), (None, 0));
 
     provider.set_profile(LATER, Profile::Calm);
     provider.advance(LATER + Duration::from_secs(5));
@@ -209,23 +209,23 @@ fn an_idempotent_provider_never_pays_twice() {
     assert!(provider.books().payments.iter().all(|entry| entry.times_paid <= 1));
 }
 
-/// Callbacks come late, twice, never or in the wrong order, but they can be read and they are true.
+/// Callbacks are late, doubled, missing or in the wrong order, but they can be read and they are true.
 #[test]
 fn callbacks_are_true_whatever_their_order() {
     let mut provider = provider(Profile::Hostile, 9);
     for reference in references() {
         provider.submit(Duration::ZERO, &order(&reference));
     }
-    let mut told: BTreeMap<String, Vec<Verdict>> = BTreeMap::new();
+    let mut verdicts_of: BTreeMap<String, Vec<Verdict>> = BTreeMap::new();
     while let Some(at) = provider.next_at() {
         provider.advance(at);
-        for callback in provider.take_told() {
+        for callback in provider.take_callbacks() {
             let callback = callback::parse(&callback.body).unwrap();
-            told.entry(callback.reference).or_default().push(callback.evidence.verdict);
+            verdicts_of.entry(callback.reference).or_default().push(callback.evidence.verdict);
         }
     }
     let books = provider.books();
-    for (reference, verdicts) in &told {
+    for (reference, verdicts) in &verdicts_of {
         let state = provider.entry(reference).unwrap().state;
         for verdict in verdicts {
             let is_true = match verdict {
@@ -242,7 +242,7 @@ fn callbacks_are_true_whatever_their_order() {
     }
     let is_odd =
         |verdicts: &[Verdict]| verdicts.len() > 1 && verdicts.last() == Some(&Verdict::Accepted);
-    assert!(told.values().any(|verdicts| is_odd(verdicts)), "some come in the wrong order");
-    assert!(told.values().any(|verdicts| verdicts == &[Verdict::Paid, Verdict::Paid]));
-    assert!(told.len() < books.payments.len(), "some never come");
+    assert!(verdicts_of.values().any(|verdicts| is_odd(verdicts)), "some come in the wrong order");
+    assert!(verdicts_of.values().any(|verdicts| verdicts == &[Verdict::Paid, Verdict::Paid]));
+    assert!(verdicts_of.len() < books.payments.len(), "some never come");
 }

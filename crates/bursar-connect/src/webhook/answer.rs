@@ -1,27 +1,26 @@
-//! What became of an attempt.
+//! The result of an attempt.
 
 use std::error::Error;
-use std::fmt;
-use std::io;
 use std::time::Duration;
+use std::{fmt, io};
 
 use tokio_rustls::rustls;
 
 const DETAIL_MAX: usize = 300;
 
-/// What became of an attempt, and how long it took from the first question to the last byte.
+/// The result of an attempt, and its duration from the name lookup to the last byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
     pub latency: Duration,
     pub result: Result<Answered, NotAnswered>,
 }
 
-/// The endpoint has said something: a status, and all of its headers. From then on it has answered, even if its body
-/// never ends or breaks off: whoever says 200 has got the event, and would only get it twice.
+/// The endpoint has sent a status and all headers. That counts as an answer even if the body never ends or breaks off: an
+/// endpoint that answers 200 has received the event, and a retry would only duplicate it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     pub status: u16,
-    /// From when the attempt was made; at most 30 days.
+    /// Counted from the attempt; at most 30 days.
     pub retry_after: Option<Duration>,
     /// The first 4 KiB, as they came.
     pub body: Vec<u8>,
@@ -34,7 +33,7 @@ pub struct Answered {
 #[error("{detail}")]
 pub struct NotAnswered {
     pub class: Class,
-    /// For people; at most 300 characters, and none of them secret.
+    /// For operators; at most 300 characters, without secrets.
     pub detail: String,
 }
 
@@ -45,20 +44,20 @@ pub enum Class {
     Refused,
     /// The host has no address that can be found; nothing was sent.
     Dns,
-    /// Nobody takes the connection; nothing was sent.
+    /// No address accepts the connection; nothing was sent.
     Connect,
-    /// The server cannot prove who it is.
+    /// The server does not prove its name.
     Tls,
-    /// The time was over before there was an answer.
+    /// No answer before the deadline.
     Timeout,
-    /// The server does not speak HTTP, or too much of it.
+    /// The server does not speak HTTP, or sends more than the limits.
     Protocol,
-    /// The server hung up before it answered.
+    /// The server closed the connection before it answered.
     Closed,
-    /// The event cannot be signed or put into headers: our mistake; nothing was sent.
+    /// The event cannot be signed or put into headers: a fault of Bursar; nothing was sent.
     Signing,
-    /// This machine has no files or ports left, so nothing was sent: the endpoint has nothing to do with it.
-    NoMeans,
+    /// This machine has no files or ports left: not a fault of the endpoint; nothing was sent.
+    LocalResourceExhausted,
 }
 
 impl Class {
@@ -72,7 +71,7 @@ impl Class {
             Self::Protocol => "protocol",
             Self::Closed => "closed",
             Self::Signing => "signing",
-            Self::NoMeans => "no_means",
+            Self::LocalResourceExhausted => "no_means",
         }
     }
 }
@@ -83,20 +82,20 @@ impl fmt::Display for Class {
     }
 }
 
-/// The server says more than anybody would ask for.
+/// The server sends more than the limit before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the server says too much before it has answered")]
 pub(crate) struct TooMuch;
 
 impl NotAnswered {
     pub(crate) fn new(class: Class, detail: impl fmt::Display) -> Self {
-        // Servers have a say in what errors look like, and not every database takes every character.
+        // Error texts contain bytes of servers, and not every database stores every character.
         let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
         let detail = detail.to_string().chars().take(DETAIL_MAX).map(plain).collect();
         Self { class, detail }
     }
 
-    /// What an error is, judged by everything behind it: what lies deepest counts, unless we said it ourselves.
+    /// Classifies an error by its chain of sources: the deepest one counts, unless one of them is a `NotAnswered`.
     pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Self {
         let mut class = Class::Protocol;
         let mut texts: Vec<String> = Vec::new();
@@ -116,7 +115,7 @@ impl NotAnswered {
     }
 }
 
-/// Whether this machine could not even begin, for want of files, ports or memory.
+/// Whether this machine has run out of files, ports or memory.
 pub(crate) fn is_ours(error: &io::Error) -> bool {
     // Too many open files, in this process or in all of them; the same number everywhere but not a kind of its own.
     const NO_FILES: [i32; 2] = [24, 23];
@@ -130,7 +129,7 @@ pub(crate) fn is_ours(error: &io::Error) -> bool {
         )
 }
 
-/// An I/O error hides the error that it was made from.
+/// The source of an error; an I/O error hides the error that it wraps.
 fn behind<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     inner.map_or_else(|| error.source(), |inner| Some(inner))

@@ -1,13 +1,12 @@
-//! Connections to endpoints: resolved, vetted, and over TLS unless the host is allowed without.
+//! Connections to endpoints: resolved, checked, and over TLS unless the host is allowed without.
 
-use std::fmt;
 use std::future::Future;
-use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use std::{fmt, io};
 
 use hyper::Uri;
 use hyper_util::rt::TokioIo;
@@ -19,28 +18,28 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tower_service::Service;
 
 use super::answer::{Class, NotAnswered, is_ours};
-use super::line::Line;
+use super::bounded_connection::BoundedConnection;
 use super::policy::{Place, Policy};
 use super::resolve::Resolver;
 
-/// How long one address may take; then comes the next.
+/// The timeout for one address; then the next is tried.
 const DIAL_MAX: Duration = Duration::from_secs(5);
-/// How long somebody who registers an endpoint waits for its name to be looked up.
+/// The timeout of the name lookup when an endpoint is registered.
 const VET_MAX: Duration = Duration::from_secs(2);
 
 pub(crate) type Dialled = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
-/// Opens a connection to an address that was looked at.
+/// Opens a connection to a checked address.
 pub(crate) type Dial = Arc<dyn Fn(SocketAddr) -> Dialled + Send + Sync>;
 
 #[derive(Clone)]
-pub(crate) struct Connector(Arc<Way>);
+pub(crate) struct Connector(Arc<Route>);
 
-struct Way {
+struct Route {
     policy: Policy,
     resolver: Resolver,
     tls: TlsConnector,
     dial: Dial,
-    /// Nobody may be waiting any more: a connection that was begun for a call may end up with another.
+    /// A connection needs a timeout of its own: the client may give it to another call than the one that opened it.
     timeout: Duration,
 }
 
@@ -50,7 +49,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// Opens a connection for real.
+/// Opens a TCP connection.
 pub(crate) fn dial() -> Dial {
     Arc::new(|address| Box::pin(TcpStream::connect(address)))
 }
@@ -65,12 +64,12 @@ impl Connector {
     ) -> Self {
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let tls = TlsConnector::from(Arc::new(config));
-        Self(Arc::new(Way { policy, resolver, tls, dial, timeout }))
+        Self(Arc::new(Route { policy, resolver, tls, dial, timeout }))
     }
 }
 
 impl Connector {
-    /// Whether a URL leads to where nothing may be sent. A name that cannot be resolved now may be later.
+    /// Whether a URL is refused by the policy. A name that cannot be resolved now may be resolved later.
     pub(crate) async fn vet(&self, url: &str) -> Result<(), NotAnswered> {
         let refused = |error| NotAnswered::new(Class::Refused, error);
         let place = self.0.policy.check(url).map_err(refused)?;
@@ -82,7 +81,7 @@ impl Connector {
 }
 
 impl Service<Uri> for Connector {
-    type Response = TokioIo<Line>;
+    type Response = TokioIo<BoundedConnection>;
     type Error = NotAnswered;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, NotAnswered>> + Send>>;
 
@@ -91,16 +90,16 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let way = Arc::clone(&self.0);
+        let route = Arc::clone(&self.0);
         Box::pin(async move {
             let late = |_| NotAnswered::new(Class::Timeout, "no connection in time");
-            timeout(way.timeout, way.connect(&uri)).await.map_err(late)?.map(TokioIo::new)
+            timeout(route.timeout, route.connect(&uri)).await.map_err(late)?.map(TokioIo::new)
         })
     }
 }
 
-impl Way {
-    async fn connect(&self, uri: &Uri) -> Result<Line, NotAnswered> {
+impl Route {
+    async fn connect(&self, uri: &Uri) -> Result<BoundedConnection, NotAnswered> {
         let refused = |error| NotAnswered::new(Class::Refused, error);
         let place = self.policy.check(&uri.to_string()).map_err(refused)?;
         let addresses = self.resolver.addresses(&place).await?;
@@ -108,11 +107,11 @@ impl Way {
         if place.is_secure {
             self.secure(&place, socket).await
         } else {
-            Ok(Line::plain(socket, self.timeout))
+            Ok(BoundedConnection::plain(socket, self.timeout))
         }
     }
 
-    /// The first address that takes the connection.
+    /// Connects to the first address that accepts.
     async fn reach(
         &self,
         place: &Place,
@@ -127,9 +126,9 @@ impl Way {
                     return Ok(socket);
                 }
                 Ok(Err(error)) => {
-                    // Nobody knows what that address would have said.
+                    // The address was not really tried.
                     if is_ours(&error) {
-                        class = Class::NoMeans;
+                        class = Class::LocalResourceExhausted;
                     }
                     error.to_string()
                 }
@@ -139,12 +138,16 @@ impl Way {
         Err(NotAnswered::new(class, format!("{}: {why}", place.host)))
     }
 
-    async fn secure(&self, place: &Place, socket: TcpStream) -> Result<Line, NotAnswered> {
+    async fn secure(
+        &self,
+        place: &Place,
+        socket: TcpStream,
+    ) -> Result<BoundedConnection, NotAnswered> {
         let failed = |why: String| NotAnswered::new(Class::Tls, format!("{}: {why}", place.host));
         let name = ServerName::try_from(place.host.clone());
         let name = name.map_err(|error| failed(error.to_string()))?;
         let shaken = self.tls.connect(name, socket).await;
         let stream = shaken.map_err(|error| failed(error.to_string()))?;
-        Ok(Line::secure(stream, self.timeout))
+        Ok(BoundedConnection::secure(stream, self.timeout))
     }
 }

@@ -1,16 +1,16 @@
-//! Headers of a webhook: ours, and those that an endpoint may add.
+//! Headers of a webhook: those of Bursar, and those that an endpoint may add.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::answer::{Class, NotAnswered};
-use super::sender::Parcel;
+use super::sender::OpenedCall;
 use super::sign;
 
 const NAME_MAX: usize = 64;
 const VALUE_MAX: usize = 1_024;
 const BRAND_MAX: usize = 32;
 
-/// What the connection or the body is made of; who could set these could say something that is not so.
+/// Headers that describe the connection or the body; a merchant could forge the request with these.
 const OURS: [&str; 20] = [
     "accept-encoding",
     "connection",
@@ -55,7 +55,7 @@ pub fn check_header(name: &str, value: &str, brand: &str) -> Result<(), BadHeade
     }
     let lower = name.to_ascii_lowercase();
     let branded = format!("x-{}-", brand.to_ascii_lowercase());
-    // Servers that hand headers on as variables take both for the same.
+    // Servers that pass headers on as variables do not distinguish the two.
     let dashed = lower.replace('_', "-");
     let is_ours = OURS.contains(&dashed.as_str())
         || dashed.starts_with("webhook-")
@@ -87,7 +87,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Nothing if the brand cannot be part of a header.
+    /// None if the brand cannot be part of a header.
     pub(crate) fn new(brand: &str) -> Option<Self> {
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         let is_word = (1..=BRAND_MAX).contains(&brand.len()) && brand.bytes().all(is_letter);
@@ -106,26 +106,26 @@ impl Names {
         })
     }
 
-    /// Everything that goes with a parcel, signed for the moment of this attempt.
-    pub(crate) fn headers(&self, parcel: &Parcel) -> Result<HeaderMap, NotAnswered> {
+    /// All headers of a call, signed with the time of this attempt.
+    pub(crate) fn headers(&self, call: &OpenedCall) -> Result<HeaderMap, NotAnswered> {
         let mut headers = HeaderMap::new();
-        for (name, value) in &parcel.headers {
+        for (name, value) in &call.headers {
             self.add(&mut headers, name, value)?;
         }
-        let seconds = parcel.at.as_second();
-        let id = visible("event id", &parcel.event_id)?;
+        let seconds = call.at.as_second();
+        let id = visible("event id", &call.event_id)?;
         headers.insert("content-type", HeaderValue::from_static("application/json"));
         headers.insert("accept-encoding", HeaderValue::from_static("identity"));
         headers.insert("user-agent", self.agent.clone());
         headers.insert(self.event_id.clone(), id.clone());
-        headers.insert(self.event_type.clone(), visible("event type", &parcel.event_type)?);
+        headers.insert(self.event_type.clone(), visible("event type", &call.event_type)?);
         headers.insert(self.timestamp.clone(), seconds.into());
-        headers.insert(self.attempt.clone(), parcel.attempt.into());
-        let simple = sign::simple(&parcel.simple_secret, &parcel.body);
+        headers.insert(self.attempt.clone(), call.attempt.into());
+        let simple = sign::simple(&call.simple_secret, &call.body);
         headers.insert(self.signature.clone(), hidden(visible("signature", &simple)?));
         headers.insert("webhook-id", id);
         headers.insert("webhook-timestamp", seconds.into());
-        let standard = visible("signature", &signatures(parcel)?)?;
+        let standard = visible("signature", &signatures(call)?)?;
         headers.insert("webhook-signature", hidden(standard));
         Ok(headers)
     }
@@ -142,10 +142,10 @@ impl Names {
     }
 }
 
-/// One for each secret that counts.
-fn signatures(parcel: &Parcel) -> Result<String, NotAnswered> {
+/// One signature for each valid secret.
+fn signatures(call: &OpenedCall) -> Result<String, NotAnswered> {
     let unsignable = |error| NotAnswered::new(Class::Signing, error);
-    let Parcel { event_id, at, body, secrets, .. } = parcel;
+    let OpenedCall { event_id, at, body, secrets, .. } = call;
     if secrets.is_empty() {
         return Err(unsignable(sign::Unsignable::NoSecret));
     }
@@ -160,7 +160,7 @@ fn visible(what: &str, text: &str) -> Result<HeaderValue, NotAnswered> {
     HeaderValue::from_str(text).map_err(bad)
 }
 
-/// Printed nowhere, and kept in no table of headers.
+/// Not printed by `Debug`, and not indexed by HPACK.
 fn hidden(mut value: HeaderValue) -> HeaderValue {
     value.set_sensitive(true);
     value

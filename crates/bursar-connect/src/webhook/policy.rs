@@ -1,5 +1,5 @@
-//! Which addresses may be sent to. A merchant chooses the URL, so it is looked at as if an enemy had chosen it: at
-//! registration, before every attempt, and once more when its name has been resolved.
+//! The address policy: which URLs and addresses webhooks may be sent to. A merchant chooses the URL, so it is untrusted:
+//! checked at registration, before every attempt, and again after its name is resolved.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,10 +8,10 @@ use hyper::Uri;
 use url::{Host, Url};
 
 const URL_MAX: usize = 2_048;
-/// Where webhooks are received. Everything else on a host is somebody else's.
+/// The ports of webhook receivers. Other ports of a host belong to other services.
 const PORTS: [u16; 2] = [443, 8443];
 
-/// What of IPv4 is not the public internet, and what it is instead.
+/// IPv4 ranges that are not on the public internet, with their kinds.
 const REFUSED_V4: [(Ipv4Addr, u32, &str); 16] = [
     (Ipv4Addr::UNSPECIFIED, 8, "this network"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
@@ -31,8 +31,8 @@ const REFUSED_V4: [(Ipv4Addr, u32, &str); 16] = [
     (Ipv4Addr::BROADCAST, 32, "broadcast"),
 ];
 
-/// The part of IPv6 that is given out, and what in it is not the public internet. All that carries an IPv4 address
-/// inside lies outside of it or is listed, except what is mapped, which is looked at as IPv4.
+/// The allocated range of IPv6, and the ranges in it that are not on the public internet. Ranges that embed an IPv4 address
+/// are outside of it or listed, except mapped addresses, which are checked as IPv4.
 const PUBLIC_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 const REFUSED_V6: [(Ipv6Addr, u32, &str); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "for protocols"),
@@ -50,7 +50,7 @@ pub struct BadPolicy {
     pub entry: String,
 }
 
-/// Why nothing is sent to a URL. Never says what may be a password.
+/// Why a URL is refused. The text never contains user information, which may be a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedUrl {
     #[error("the URL is longer than {URL_MAX} characters; use a shorter one")]
@@ -71,7 +71,7 @@ pub enum RefusedUrl {
     Address(#[from] RefusedAddress),
 }
 
-/// Why nothing is sent to an address.
+/// Why an address is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{address} is not on the public internet ({kind}); use a server that can be reached from there"
@@ -81,7 +81,7 @@ pub struct RefusedAddress {
     pub kind: &'static str,
 }
 
-/// A URL that may be sent to, taken apart.
+/// A URL that the policy allows, parsed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Place {
     /// In lower case, without brackets and without a last dot.
@@ -90,13 +90,13 @@ pub struct Place {
     pub address: Option<IpAddr>,
     pub port: u16,
     pub is_secure: bool,
-    /// Whether the host is on the list of those that rules do not count for.
+    /// Whether the host is on the list of allowed hosts, which skip the rules.
     pub is_allowed: bool,
     uri: Uri,
 }
 
 impl Place {
-    /// The URL as it is sent to.
+    /// The URL of the request.
     pub fn uri(&self) -> &Uri {
         &self.uri
     }
@@ -111,7 +111,7 @@ impl fmt::Debug for Place {
     }
 }
 
-/// Which addresses may be sent to.
+/// The lists of allowed and own hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
     allowed: Vec<(String, Option<u16>)>,
@@ -120,25 +120,24 @@ pub struct Policy {
 
 impl Policy {
     /// Hosts that are allowed (`host` or `host:port`, a name or an address) may be reached over http, at any address
-    /// and at any port. Own hosts are the names that this service is known by: it never sends to itself, unless the
-    /// host is allowed.
+    /// and at any port. Own hosts are the names of this service: it never sends to itself, unless the host is allowed.
     pub fn new(allow_hosts: &[String], own_hosts: &[String]) -> Result<Self, BadPolicy> {
         let allowed: Result<_, _> = allow_hosts.iter().map(|entry| with_port(entry)).collect();
         let own: Result<_, _> = own_hosts.iter().map(|entry| without_port(entry)).collect();
         Ok(Self { allowed: allowed?, own: own? })
     }
 
-    /// Whether a URL may be sent to, as far as can be said without resolving its name.
+    /// Checks a URL without resolving its name.
     pub fn check(&self, url: &str) -> Result<Place, RefusedUrl> {
         if url.len() > URL_MAX {
             return Err(RefusedUrl::TooLong);
         }
-        // The parser would leave these out in silence, and then two people would see two URLs.
+        // The parser would drop these silently, and the registered text would differ from the URL that is used.
         if url.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
             return Err(RefusedUrl::Unreadable("it has a space in it".to_owned()));
         }
         let url = Url::parse(url).map_err(|error| RefusedUrl::Unreadable(error.to_string()))?;
-        // First of all: in other schemes an address is read as a name.
+        // The scheme first: in other schemes the parser reads an address as a name.
         let is_secure = match url.scheme() {
             "https" => true,
             "http" => false,
@@ -154,11 +153,11 @@ impl Policy {
         let uri = url.as_str().parse();
         let uri = uri.map_err(|_| RefusedUrl::Unreadable("it cannot be sent".to_owned()))?;
         let place = Place { host, address, port, is_secure, is_allowed, uri };
-        self.look_at(&place, &url)?;
+        self.check_place(&place, &url)?;
         Ok(place)
     }
 
-    /// Whether an address may be connected to: only what is on the public internet.
+    /// Checks an address: only the public internet is allowed.
     pub fn check_address(address: IpAddr) -> Result<(), RefusedAddress> {
         let refused = |kind| Err(RefusedAddress { address, kind });
         let kind = match address {
@@ -173,7 +172,7 @@ impl Policy {
         self.allowed.iter().any(|(name, only)| name == host && fits(only))
     }
 
-    fn look_at(&self, place: &Place, url: &Url) -> Result<(), RefusedUrl> {
+    fn check_place(&self, place: &Place, url: &Url) -> Result<(), RefusedUrl> {
         if !place.is_secure && !place.is_allowed {
             return Err(RefusedUrl::Scheme);
         }
@@ -213,7 +212,7 @@ fn kind_v6(address: Ipv6Addr) -> Option<&'static str> {
     REFUSED_V6.iter().find(|(net, length, _)| is_in(*net, *length)).map(|(_, _, kind)| *kind)
 }
 
-/// A host as it is compared: one spelling for each.
+/// The canonical form of a host, for comparison.
 fn plain<S: AsRef<str>>(host: &Host<S>) -> (String, Option<IpAddr>) {
     let address = match host {
         Host::Domain(name) => {

@@ -1,4 +1,4 @@
-//! Reading an answer without being led on: so much and no more, as bytes, never unpacked.
+//! Reads the body of an answer: up to a limit, as bytes, never decompressed.
 
 use std::time::Duration;
 
@@ -9,25 +9,25 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 
 const READ_MAX: usize = 64 * 1024;
-const KEPT_MAX: usize = 4 * 1024;
+const PREFIX_MAX: usize = 4 * 1024;
 const RETRY_AFTER_MAX: Duration = Duration::from_hours(30 * 24);
 
-/// What was kept of a body so far.
+/// The beginning of a body.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct BodyPrefix {
     pub(crate) bytes: Vec<u8>,
     read: usize,
     is_whole: bool,
 }
 
-impl Kept {
-    /// Reads until the body ends or is too long. A body that was not read to its end takes its connection along.
+impl BodyPrefix {
+    /// Reads until the body ends or is too long. The connection of a body that was not read to its end is closed.
     pub(crate) async fn fill(&mut self, mut body: Incoming) {
         while self.read < READ_MAX {
             match body.frame().await {
-                // Trailers say nothing to us.
+                // Trailers are ignored.
                 Some(Ok(frame)) => frame.data_ref().into_iter().for_each(|data| self.keep(data)),
-                // It was answered; what the rest would have been does not matter.
+                // The status is known; the rest of the body does not matter.
                 Some(Err(_)) => return,
                 None => {
                     self.is_whole = true;
@@ -39,7 +39,7 @@ impl Kept {
 
     fn keep(&mut self, data: &[u8]) {
         self.read = self.read.saturating_add(data.len());
-        let room = KEPT_MAX.saturating_sub(self.bytes.len());
+        let room = PREFIX_MAX.saturating_sub(self.bytes.len());
         self.bytes.extend(data.iter().take(room));
     }
 
@@ -54,7 +54,7 @@ impl Kept {
     }
 }
 
-/// How long the server asks us to wait: in seconds, or until a date. What cannot be read says nothing.
+/// `Retry-After`: in seconds, or until a date. An unreadable value is ignored.
 pub(crate) fn retry_after(headers: &HeaderMap, at: Timestamp) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -62,7 +62,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, at: Timestamp) -> Option<Duration
         text.parse().map_or(RETRY_AFTER_MAX, Duration::from_secs)
     } else {
         let date = DateTimeParser::new().parse_timestamp(text).ok()?;
-        // A date that is over asks for nothing.
+        // A date in the past is no wait.
         Duration::try_from(date.duration_since(at)).unwrap_or_default()
     };
     Some(wait.min(RETRY_AFTER_MAX))

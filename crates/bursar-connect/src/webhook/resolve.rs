@@ -1,7 +1,6 @@
-//! From a name to addresses that may be connected to.
+//! Resolves a name to addresses that the policy allows.
 //!
-//! Whoever connects uses the addresses of one lookup, all of which were looked at. There is no second lookup that could
-//! say something else.
+//! A connection uses the addresses of one lookup, all of them checked. There is no second lookup that could return others.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -20,12 +19,12 @@ use tokio::net::lookup_host;
 use super::answer::{Class, NotAnswered, is_ours};
 use super::policy::{Place, Policy};
 
-/// How long one question may take; it is asked twice.
+/// The timeout of one DNS query; it is sent twice.
 const QUESTION_MAX: Duration = Duration::from_secs(5);
-/// A name that is not there may be there for the next attempt.
+/// How long a missing name is cached: it may exist for the next attempt.
 const MISSING_MAX: Duration = Duration::from_secs(30);
 const KNOWN_MAX: Duration = Duration::from_mins(5);
-/// A name may have any number of addresses; nobody needs more than these to be tried.
+/// How many addresses of a name are tried.
 const ADDRESSES_MAX: usize = 4;
 
 pub(crate) struct Resolver(Result<TokioResolver, String>);
@@ -37,8 +36,8 @@ impl fmt::Debug for Resolver {
 }
 
 impl Resolver {
-    /// Asks these name servers, or those of the system if there are none. A system without any is noticed when a name
-    /// is to be resolved: until then it may do without.
+    /// Uses these name servers, or those of the system if there are none. A system without any is an error only when a
+    /// name is resolved.
     pub(crate) fn new(nameservers: &[SocketAddr]) -> Self {
         let config = if nameservers.is_empty() {
             read_system_conf().map(|(config, _)| without_search(config))
@@ -52,7 +51,7 @@ impl Resolver {
         Self(built.map_err(|error| error.to_string()))
     }
 
-    /// Where to connect to. One address that is not allowed refuses all of them: who mixes them means no good.
+    /// The addresses of a place. One refused address refuses all of them: mixed answers are an attack.
     pub(crate) async fn addresses(&self, place: &Place) -> Result<Vec<SocketAddr>, NotAnswered> {
         let found = match place.address {
             Some(address) => vec![address],
@@ -80,24 +79,24 @@ impl Resolver {
         Ok(addresses)
     }
 
-    /// Asks for the name as it is and for no other: the dot ends it.
+    /// Looks up the name as it is, without search domains: the dot ends it.
     async fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, NotAnswered> {
         let failed = |why: &str| NotAnswered::new(Class::Dns, format!("{host}: {why}"));
         let resolver = self.0.as_ref().map_err(|why| failed(why))?;
         let found = resolver.lookup_ip(format!("{host}.")).await.map_err(|error| {
             let is_ours = matches!(&error, NetError::Io(error) if is_ours(error));
-            let class = if is_ours { Class::NoMeans } else { Class::Dns };
+            let class = if is_ours { Class::LocalResourceExhausted } else { Class::Dns };
             NotAnswered::new(class, format!("{host}: {error}"))
         })?;
         Ok(found.into_iter().collect())
     }
 }
 
-/// Whatever the system knows, its list of hosts included. Only for hosts that are allowed by name.
+/// The resolver of the system, with its hosts file. Only for hosts that are allowed by name.
 async fn system(place: &Place) -> Result<Vec<IpAddr>, NotAnswered> {
     let found = lookup_host((place.host.as_str(), place.port)).await;
     let failed = |error: std::io::Error| {
-        let class = if is_ours(&error) { Class::NoMeans } else { Class::Dns };
+        let class = if is_ours(&error) { Class::LocalResourceExhausted } else { Class::Dns };
         NotAnswered::new(class, format!("{}: {error}", place.host))
     };
     Ok(found.map_err(failed)?.map(|address| address.ip()).collect())
@@ -111,7 +110,7 @@ fn nameserver(address: &SocketAddr) -> NameServerConfig {
     NameServerConfig::new(address.ip(), true, connections.to_vec())
 }
 
-/// A name in a URL is meant as it is written: no domain of ours is put behind it.
+/// Drops the search domains of the system: a name in a URL is absolute.
 pub(crate) fn without_search(config: ResolverConfig) -> ResolverConfig {
     let (_, _, nameservers) = config.into_parts();
     ResolverConfig::from_name_servers(nameservers)

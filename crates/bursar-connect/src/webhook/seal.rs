@@ -1,4 +1,4 @@
-//! Secrets at rest: sealed with a key that the database never sees, and bound to the row that they belong to.
+//! Secrets at rest: encrypted with a key that is not in the database, and bound to the row that they belong to.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::BASE64;
 
 const ID_MAX: usize = 32;
 
-/// Why the keys cannot be used. It does not repeat them: whoever forgets the id would see a key.
+/// Why the keys cannot be used. The text does not repeat an entry: without its id it would be a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadKeys {
     #[error("there is no key; write ID:BASE64, with 32 random bytes in base64")]
@@ -32,7 +32,7 @@ pub enum BadKeys {
 #[error("the secret is too long to be sealed; nothing was saved")]
 pub struct CannotSeal;
 
-/// Why a sealed secret stays closed.
+/// Why a sealed secret cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CannotOpen {
     #[error(
@@ -42,7 +42,7 @@ pub enum CannotOpen {
     #[error("the sealed secret cannot be read; restore it, or make a new one")]
     Unreadable,
     #[error(
-        "the sealed secret was changed, or belongs to somebody else; restore it, or make a new one"
+        "the sealed secret was changed, or belongs to another endpoint; restore it, or make a new one"
     )]
     Changed,
 }
@@ -87,7 +87,7 @@ impl Keyring {
     }
 
     /// Seals a secret for one place, such as `webhook_endpoint:we_…`: it opens nowhere else. The nonce must be drawn
-    /// at random for every call and used once: two secrets under one nonce give each other away.
+    /// at random for every call and used once: two secrets under one nonce reveal each other.
     pub fn seal(&self, place: &str, secret: &[u8], nonce: [u8; 12]) -> Result<Sealed, CannotSeal> {
         let (id, key) = &self.first;
         let payload = Payload { msg: secret, aad: place.as_bytes() };
@@ -109,7 +109,7 @@ impl Keyring {
         self.key(key_id).is_some()
     }
 
-    /// The id of the key that seals; whatever is sealed with another one can be sealed anew.
+    /// The id of the key that seals; secrets under older keys can be sealed anew.
     pub fn first_id(&self) -> &str {
         &self.first.0
     }

@@ -1,4 +1,4 @@
-//! What webhooks are signed with.
+//! Signing secrets of webhooks.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub enum BadSecret {
     Length(usize),
 }
 
-/// `whsec_` and base64 of 24 to 64 bytes. It shows itself to nobody by accident, and leaves nothing in memory.
+/// `whsec_` and base64 of 24 to 64 bytes. `Debug` does not print it, and its memory is wiped.
 #[derive(Clone)]
 pub struct SigningSecret(Zeroizing<Vec<u8>>);
 
@@ -37,7 +37,7 @@ impl SigningSecret {
         Self(Zeroizing::new(bytes.to_vec()))
     }
 
-    /// From what [`Self::bytes`] gave.
+    /// From the bytes of [`Self::bytes`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, BadSecret> {
         let bytes = Zeroizing::new(bytes);
         if (BYTES_MIN..=BYTES_MAX).contains(&bytes.len()) {
@@ -47,7 +47,7 @@ impl SigningSecret {
         }
     }
 
-    /// As its owner writes it: shown once, when it is made.
+    /// The text form: shown once, when it is made.
     pub fn reveal(&self) -> String {
         format!("{PREFIX}{}", BASE64.encode(self.0.as_slice()))
     }

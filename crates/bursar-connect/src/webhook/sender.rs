@@ -1,4 +1,4 @@
-//! Sends one webhook, once, within its time, and says what became of it.
+//! Sends one webhook, once, by its deadline, and returns the result.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,27 +15,27 @@ use jiff::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
 use super::answer::{Answered, Class, NotAnswered, Sent};
+use super::bounded_connection::ConnectionAbort;
 use super::connect::{Connector, Dial, dial};
 use super::header::Names;
-use super::line::Cut;
 use super::policy::{Place, Policy};
-use super::read::{Kept, retry_after};
+use super::read::{BodyPrefix, retry_after};
 use super::resolve::Resolver;
 use super::secret::SigningSecret;
 use crate::http::{Roots, client_config_of_any_system};
 
 const HEAD_MAX: usize = 64 * 1024;
 const HEADERS_MAX: usize = 100;
-/// Of one answer that has not been read yet, and of all on one connection.
+/// HTTP/2 flow-control windows: of one answer, and of a connection.
 const WINDOW: u32 = 64 * 1024;
 const WINDOW_ALL: u32 = 1024 * 1024;
-/// Servers close what idles; five seconds is the shortest that is usual.
+/// Servers close idle connections; five seconds is the shortest usual timeout.
 const IDLE_MAX: Duration = Duration::from_secs(4);
 const IDLE_PER_HOST: usize = 32;
-/// Many requests share a connection over HTTP/2, so somebody has to notice that nobody is there any more.
+/// Many requests share a connection over HTTP/2: pings detect a dead server.
 const PING: Duration = Duration::from_secs(5);
 
-/// Why webhooks cannot be sent as it is configured.
+/// Why the settings cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSettings {
     #[error("{0:?} cannot be part of a header; use 1 to 32 letters, digits or - as the brand")]
@@ -49,12 +49,12 @@ pub enum BadSettings {
 pub struct Settings {
     /// The middle of `X-{Brand}-Signature`.
     pub brand: String,
-    /// Belongs to the sender: whoever tightens it makes a new sender, and no old connection is used any more.
+    /// Fixed for a sender: a stricter policy needs a new sender, which has no old connections.
     pub policy: Policy,
-    /// Whom to ask for addresses; nobody means whom the system asks.
+    /// The name servers; empty means those of the system.
     pub nameservers: Vec<SocketAddr>,
     pub roots: Roots,
-    /// From the question where the host is to the last byte of the answer.
+    /// From the name lookup to the last byte of the answer.
     pub timeout: Duration,
 }
 
@@ -70,36 +70,36 @@ impl Default for Settings {
     }
 }
 
-/// One event for one endpoint, as it is now: every attempt is made of what is configured when it is made.
+/// One attempt, with opened secrets: every attempt uses the endpoint's settings of its own time.
 #[derive(Clone)]
-pub struct Parcel {
+pub struct OpenedCall {
     pub url: String,
     /// Signed and sent as they are.
     pub body: Vec<u8>,
-    /// The same in every attempt; receivers know by it what they have had.
+    /// The same in every attempt; receivers deduplicate by it.
     pub event_id: String,
     pub event_type: String,
     /// Counted from 1.
     pub attempt: u32,
     pub at: Timestamp,
-    /// What the endpoint wants to have added.
+    /// The endpoint's own headers.
     pub headers: Vec<(String, String)>,
-    /// That of the header which has room for one: during a change the previous one.
+    /// The secret of the simple signature: during a rotation the previous one.
     pub simple_secret: SigningSecret,
-    /// All that count, newest first.
+    /// All valid secrets, newest first.
     pub secrets: Vec<SigningSecret>,
 }
 
 /// A body is the merchant's, a header may be a password, and a URL may have a token in it.
-impl fmt::Debug for Parcel {
+impl fmt::Debug for OpenedCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut fields = f.debug_struct("Parcel");
+        let mut fields = f.debug_struct("OpenedCall");
         fields.field("event_id", &self.event_id).field("event_type", &self.event_type);
         fields.field("attempt", &self.attempt).field("at", &self.at).finish_non_exhaustive()
     }
 }
 
-/// Sends webhooks over connections that are kept for the next one.
+/// Sends webhooks over pooled connections.
 #[derive(Debug)]
 pub struct Sender {
     names: Names,
@@ -114,7 +114,7 @@ impl Sender {
         Self::with_dial(settings, dial())
     }
 
-    /// With another way to open connections to what was found and vetted.
+    /// With another way to open connections to checked addresses.
     pub(crate) fn with_dial(settings: Settings, dial: Dial) -> Result<Self, BadSettings> {
         let Settings { brand, policy, nameservers, roots, timeout } = settings;
         let names = Names::new(&brand).ok_or(BadSettings::Brand(brand))?;
@@ -125,25 +125,25 @@ impl Sender {
         Ok(Self { names, policy, timeout, connector, client })
     }
 
-    /// For whoever registers an endpoint: whether anything would ever be sent there. Every attempt looks again.
+    /// Checks a URL when an endpoint is registered. Every attempt checks again.
     pub async fn vet(&self, url: &str) -> Result<(), NotAnswered> {
         self.connector.vet(url).await
     }
 
-    /// Makes one attempt. When its time is over everything is dropped, the connection included. A request is sent again
-    /// only if it is certain that not a byte of it has left, on a connection that had died while it was idle.
-    pub async fn send(&self, parcel: Parcel, deadline: Instant) -> Sent {
+    /// Makes one attempt. At the deadline it is dropped with its connection. A request is sent again only if it is certain
+    /// that not a byte of it has left, on a connection that died while it was idle.
+    pub async fn send(&self, call: OpenedCall, deadline: Instant) -> Sent {
         let start = Instant::now();
         let until = start.checked_add(self.timeout).map_or(deadline, |until| until.min(deadline));
-        let result = self.attempt(parcel, until).await;
+        let result = self.attempt(call, until).await;
         Sent { latency: start.elapsed(), result }
     }
 
-    async fn attempt(&self, parcel: Parcel, until: Instant) -> Result<Answered, NotAnswered> {
+    async fn attempt(&self, call: OpenedCall, until: Instant) -> Result<Answered, NotAnswered> {
         let refused = |error| NotAnswered::new(Class::Refused, error);
-        let place = self.policy.check(&parcel.url).map_err(refused)?;
-        let at = parcel.at;
-        let mut request = self.request(&place, parcel)?;
+        let place = self.policy.check(&call.url).map_err(refused)?;
+        let at = call.at;
+        let mut request = self.request(&place, call)?;
         if Instant::now() >= until {
             return Err(NotAnswered::new(Class::Timeout, "the time was over; nothing was sent"));
         }
@@ -155,21 +155,25 @@ impl Sender {
             let detail = "the server wants to speak something else than HTTP";
             return Err(NotAnswered::new(Class::Protocol, detail));
         }
-        let mut kept = Kept::default();
-        // What has not come by then is cut off.
-        let _is_late = timeout_at(until, kept.fill(body)).await.is_err();
-        exchange.is_whole = kept.is_whole();
+        let mut prefix = BodyPrefix::default();
+        // The rest is cut off at the deadline.
+        let _is_late = timeout_at(until, prefix.fill(body)).await.is_err();
+        exchange.is_whole = prefix.is_whole();
         Ok(Answered {
             status: head.status.as_u16(),
             retry_after: retry_after(&head.headers, at),
-            is_cut: kept.is_cut(),
-            body: kept.bytes,
+            is_cut: prefix.is_cut(),
+            body: prefix.bytes,
         })
     }
 
-    fn request(&self, place: &Place, parcel: Parcel) -> Result<Request<Full<Bytes>>, NotAnswered> {
-        let headers = self.names.headers(&parcel)?;
-        let mut request = Request::new(Full::from(parcel.body));
+    fn request(
+        &self,
+        place: &Place,
+        call: OpenedCall,
+    ) -> Result<Request<Full<Bytes>>, NotAnswered> {
+        let headers = self.names.headers(&call)?;
+        let mut request = Request::new(Full::from(call.body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = place.uri().clone();
         *request.headers_mut() = headers;
@@ -177,7 +181,7 @@ impl Sender {
     }
 }
 
-/// A request on its way. If its end is not waited for, whoever gives up cuts the connection.
+/// A request in flight. If it is dropped before its end, its connection is aborted.
 struct Exchange {
     connection: CaptureConnection,
     is_whole: bool,
@@ -198,8 +202,8 @@ impl Drop for Exchange {
         if let Some(connected) = self.connection.connection_metadata().as_ref() {
             connected.get_extras(&mut extras);
         }
-        if let Some(cut) = extras.get::<Cut>() {
-            cut.cut();
+        if let Some(connection) = extras.get::<ConnectionAbort>() {
+            connection.abort();
         }
     }
 }
@@ -220,7 +224,7 @@ fn client(connector: Connector) -> Client<Connector, Full<Bytes>> {
         .build(connector)
 }
 
-/// The client's own words say only that it failed; what lies behind them says why.
+/// The client's error says only that it failed; its source says why.
 fn failed(error: &hyper_util::client::legacy::Error) -> NotAnswered {
     NotAnswered::from_error(std::error::Error::source(error).unwrap_or(error))
 }

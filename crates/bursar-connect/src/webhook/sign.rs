@@ -1,7 +1,7 @@
 //! Signatures of webhooks, and how a receiver checks them.
 //!
-//! Two are sent: the simple one is the HMAC-SHA256 of the body; that of Standard Webhooks is of `id.timestamp.body`, so
-//! that an old request cannot be sent again, and may be there once for each secret, so that secrets can change.
+//! Two are sent: the simple one is the HMAC-SHA256 of the body; that of Standard Webhooks covers `id.timestamp.body`, so
+//! that a receiver detects replays, and is sent once for each secret, so that secrets can be rotated.
 
 use std::time::Duration;
 
@@ -30,14 +30,14 @@ pub enum Unsignable {
     NoSecret,
 }
 
-/// Why a webhook is not believed.
+/// Why a webhook is not verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unverified {
     #[error("the event id is empty or has a dot or a space in it; do not act on this request")]
     Id,
     #[error("the timestamp is not a number of seconds; do not act on this request")]
     Timestamp,
-    #[error("the request is too old; it may be one that somebody sends again")]
+    #[error("the request is too old; it may be a replay")]
     TooOld,
     #[error("the request is from the future; look at both clocks")]
     TooNew,
@@ -47,7 +47,7 @@ pub enum Unverified {
     Signature,
 }
 
-/// What a receiver gets beside the body.
+/// The headers that a receiver verifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers<'a> {
     /// `webhook-id`.
@@ -79,8 +79,8 @@ pub fn standard(
     Ok(format!("{STANDARD}{}", BASE64.encode(mac.finalize().into_bytes())))
 }
 
-/// Whether a webhook comes from somebody who knows one of the secrets, and is not old. The comparison takes the same
-/// time wherever signatures differ. Signatures of other kinds are passed over.
+/// Verifies that a webhook is signed with one of the secrets, and is not old. Compares in constant time. Signatures of
+/// other kinds are ignored.
 pub fn verify(
     secrets: &[SigningSecret],
     headers: &Headers<'_>,
@@ -107,7 +107,7 @@ pub fn verify(
     any(secrets, &[head.as_bytes(), body], &claims)
 }
 
-/// Whether a body comes from somebody who knows one of the secrets. It may be an old one.
+/// Verifies that a body is signed with one of the secrets. Does not detect replays.
 pub fn verify_simple(
     secrets: &[SigningSecret],
     signature: &str,
@@ -123,7 +123,7 @@ fn any(secrets: &[SigningSecret], message: &[&[u8]], claims: &[Vec<u8>]) -> Resu
     if fits { Ok(()) } else { Err(Unverified::Signature) }
 }
 
-/// Every length of key is one that HMAC takes; a secret has at least 24 bytes.
+/// HMAC takes keys of every length; a secret has at least 24 bytes.
 fn mac(secret: &SigningSecret, message: &[&[u8]]) -> Option<Hmac<Sha256>> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.bytes()).ok()?;
     for part in message {
@@ -132,7 +132,7 @@ fn mac(secret: &SigningSecret, message: &[&[u8]]) -> Option<Hmac<Sha256>> {
     Some(mac)
 }
 
-/// Whether an id can be told from what follows it, and fits into a header.
+/// Whether an id has no dot, which would end it early, and fits into a header.
 fn is_clear(id: &str) -> bool {
     let is_length = (1..=ID_MAX).contains(&id.len());
     is_length && id.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'.')

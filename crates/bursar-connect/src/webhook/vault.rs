@@ -1,4 +1,4 @@
-//! What endpoints trust us with, sealed: their secrets and their own headers, each bound to its endpoint.
+//! Seals the secrets and the own headers of endpoints, each bound to its endpoint.
 
 use std::collections::BTreeMap;
 
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sealed_for_one_endpoint_opens_for_no_other() {
+    fn a_secret_of_one_endpoint_does_not_open_for_another() {
         let keys = |id: &str| format!("{id}:{}", "A".repeat(43));
         let vault = Vault::new(Keyring::parse(&keys("k1")).unwrap());
         let endpoint = |number| EndpointId::new(Timestamp::UNIX_EPOCH, &Seed::from(number), 0);

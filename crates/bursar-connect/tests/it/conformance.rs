@@ -66,10 +66,10 @@ fn submissions() -> Vec<Script> {
         answers("503 with a code that refuses", answer(503, CLOSED), true, "unknown"),
         answers("504, not paid", answer(504, "gateway"), false, "unknown"),
         answers("elsewhere", answer_with(307, "location: /elsewhere\r\n", ""), false, "unmapped"),
-        answers("a word nobody knows", answer(200, r#"{"status":"celebrated"}"#), true, "unmapped"),
+        answers("an unmapped word", answer(200, r#"{"status":"celebrated"}"#), true, "unmapped"),
         answers("a refusal without a code", answer(400, ""), false, "unmapped"),
         answers("a refusal in HTML", answer(403, "<html>"), false, "unmapped"),
-        answers("a code nobody knows", answer(400, r#"{"errorCode":"Odd"}"#), false, "unmapped"),
+        answers("an unmapped code", answer(400, r#"{"errorCode":"Odd"}"#), false, "unmapped"),
         answers("busy, says a proxy", answer(429, ""), false, "unknown"),
         answers("refused", answer(400, CLOSED), false, "rejected"),
         answers("refused for now", answer(400, BUSY), false, "rejected for now"),
@@ -224,7 +224,7 @@ async fn a_link_is_followed_once_and_never_to_another_place() {
         (link("/transactions/7"), found.clone(), "paid", 2),
         (link("/transactions/7"), another, "failed", 2),
         (link("/transactions/7"), link("/transactions/7"), "failed", 2),
-        // Whoever has a link for it has it: this is not the proof that it never arrived.
+        // A provider with a link for it has it: this does not prove that it never arrived.
         (link("/transactions/7"), missing, "failed", 2),
         (link("http://elsewhere.example/"), found.clone(), "failed", 1),
         (link("/a b"), found, "failed", 1),

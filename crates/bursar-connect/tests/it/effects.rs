@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use bursar_connect::{Connection, Connections, HttpChannel, HttpSettings};
-use bursar_core::effect::{Call, Effect};
 use bursar_core::money::{Currency, Money};
-use bursar_core::payout::{Answer, Beneficiary, Event, Outcome};
+use bursar_core::payouts::{Answer, Beneficiary, Call, Event, Order, Outcome};
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 pub(crate) fn beneficiary() -> Beneficiary {
@@ -13,21 +13,18 @@ pub(crate) fn beneficiary() -> Beneficiary {
     Beneficiary { name: "Asma".to_owned(), account: None, msisdn, bank: None }
 }
 
-pub(crate) fn effect(reference: &str, call: Call) -> Effect {
-    Effect {
-        flow: "fl_019a0000000070008000000000000001".parse().unwrap(),
-        channel: "wallet".to_owned(),
-        attempt: 1,
-        reference: reference.to_owned(),
-        lease_until: "2026-11-16T12:00:00Z".parse().unwrap(),
-        call,
-    }
+fn call(reference: &str, order: Order) -> Call {
+    Call { channel: "wallet".to_owned(), reference: reference.to_owned(), order }
 }
 
-pub(crate) fn submission(reference: &str) -> Effect {
+fn submission(reference: &str) -> Call {
     let currency: Currency = "PKR".parse().unwrap();
     let amount = Money::from_minor(150_000, currency);
-    effect(reference, Call::Submit { r#try: 1, amount, beneficiary: beneficiary() })
+    call(reference, Order::Submit { r#try: 1, amount, beneficiary: beneficiary() })
+}
+
+fn lease_until() -> Timestamp {
+    "2026-11-16T12:00:00Z".parse().unwrap()
 }
 
 /// A lease that does not end during a test.
@@ -36,7 +33,7 @@ pub(crate) fn later() -> Instant {
 }
 
 pub(crate) async fn submit(connections: &Connections, reference: &str, lease: Instant) -> Outcome {
-    let event = connections.run(submission(reference), lease).await;
+    let event = connections.run(submission(reference), (1, lease_until()), lease).await;
     let Event::Submitted { attempt: 1, r#try: 1, outcome } = event else {
         panic!("not the answer to a submission: {event:?}")
     };
@@ -44,13 +41,11 @@ pub(crate) async fn submit(connections: &Connections, reference: &str, lease: In
 }
 
 pub(crate) async fn query(connections: &Connections, reference: &str, lease: Instant) -> Answer {
-    let effect = effect(reference, Call::Query);
-    let expected = effect.lease_until;
-    let event = connections.run(effect, lease).await;
-    let Event::Queried { attempt: 1, lease_until, answer } = event else {
+    let event = connections.run(call(reference, Order::Query), (1, lease_until()), lease).await;
+    let Event::Queried { attempt: 1, lease_until: found, answer } = event else {
         panic!("not the answer to a question: {event:?}")
     };
-    assert_eq!(lease_until, expected, "the lease tells which question");
+    assert_eq!(found, lease_until(), "the lease tells which question");
     answer
 }
 

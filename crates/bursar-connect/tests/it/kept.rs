@@ -43,7 +43,7 @@ async fn a_second_answer_is_not_taken_for_the_next_ones() {
     assert!(server.seen(Seen::requests) <= 2, "each was sent once");
 }
 
-/// The same, with an answer that names nobody and is late.
+/// The same, with an answer that names no reference and is late.
 #[tokio::test]
 async fn an_answer_that_names_nobody_is_not_believed_on_a_used_connection() {
     let nameless = answer(200, r#"{"status":"completed"}"#);
@@ -54,7 +54,7 @@ async fn an_answer_that_names_nobody_is_not_believed_on_a_used_connection() {
     assert_eq!(class(&submit(&connections, "b", later()).await), "unknown");
 }
 
-/// A server closes what idles. Whoever has hung up before the next call is noticed before anything is written.
+/// A server closes what idles. The connector notices a closed connection before it writes.
 #[tokio::test]
 async fn a_connection_that_died_while_idle_is_not_used() {
     for last in [vec![], vec![Act::Reset]] {

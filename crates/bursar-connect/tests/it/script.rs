@@ -15,7 +15,7 @@ pub(crate) enum Act {
     Say(String),
     /// Hangs up so that the other side gets an error instead of an end.
     Reset,
-    /// Never says anything again. The clock is stopped, so that nobody waits for real.
+    /// Never says anything again. The clock is stopped, so that the test does not wait for real.
     Hang,
     /// Stays until the other side hangs up.
     Stay,
@@ -87,7 +87,7 @@ async fn play(mut stream: TcpStream, script: Vec<Act>, seen: Arc<Mutex<Seen>>) {
                 read(&mut stream, &seen, 7).await;
             }
             Act::Say(text) => {
-                // Whoever has hung up does not listen.
+                // The client may have hung up.
                 if stream.write_all(text.as_bytes()).await.is_err() {
                     return;
                 }

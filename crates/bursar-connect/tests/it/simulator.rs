@@ -8,7 +8,7 @@ use bursar_connect::simulator::{Options, Profile, ServeOptions, Telling, serve};
 use bursar_connect::{
     Connection, Connections, HttpSettings, Secret, SimChannel, SimSettings, callback,
 };
-use bursar_core::payout::Outcome;
+use bursar_core::payouts::Outcome;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -40,7 +40,7 @@ impl Running {
         Self { address, stop, task }
     }
 
-    /// A request as anybody can make it: the status, and the body.
+    /// A plain request: the status, and the body.
     async fn ask(&self, request: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         let length = body.len();
@@ -223,14 +223,14 @@ async fn it_stops_when_it_is_told_to_and_hangs_up() {
     let server = Running::new(Profile::Silent, None).await;
     let connections = http(HttpSettings::new(format!("http://{}", server.address)));
     let waiting = tokio::spawn(async move { submit(&connections, "a", later()).await });
-    // Somebody is being ignored when it stops.
+    // A client is being ignored when it stops.
     while server.ask("GET /_books", "").await.0 != 200 {}
     server.stop.notify_one();
     server.task.await.unwrap();
     assert!(["unknown", "not sent"].contains(&class(&waiting.await.unwrap())));
 }
 
-/// Somebody who listens to callbacks: the first one is met with an error, as by a server that is just starting.
+/// A listener for callbacks: the first one is met with an error, as by a server that is just starting.
 async fn listen(heard: Heard) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1/providers/sim/callbacks", listener.local_addr().unwrap());
@@ -285,6 +285,6 @@ async fn callbacks_are_signed_and_sent_again_if_they_were_not_heard() {
         assert!(callback::verify(&secret, signature, body));
         let callback = callback::parse(body).unwrap();
         assert!(outcomes.contains_key(&callback.reference));
-        assert_eq!(callback.evidence.verdict, bursar_core::attempt::Verdict::Paid);
+        assert_eq!(callback.evidence.verdict, bursar_core::payouts::attempt::Verdict::Paid);
     }
 }

@@ -1,4 +1,4 @@
-//! Ids: UUIDs of version 7 made from a given time and seed, written with a prefix that says what they name.
+//! Ids: UUIDs of version 7, derived from a given time and seed, with a prefix that names their type.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use uuid::{Builder, Uuid};
 
-/// Randomness as a value: whoever admits a request gives it one, and everything random is derived from it.
+/// Randomness as a value: the host gives each admitted request a seed, and every random value is derived from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed([u8; 16]);
 
@@ -29,7 +29,7 @@ impl Seed {
 }
 
 impl Seed {
-    /// The seed of what several requests make together.
+    /// The joint seed of several requests.
     #[must_use]
     pub fn join<'s>(seeds: impl IntoIterator<Item = &'s Self>) -> Self {
         let mut hash = Sha256::new();
@@ -40,7 +40,7 @@ impl Seed {
         Self(bytes.first_chunk().copied().unwrap_or_default())
     }
 
-    /// The seed of one thing among several that a request makes. Length first, so that two names cannot run together.
+    /// The seed of one of several objects that a request creates. Length prefix, so that two names cannot be confused.
     #[must_use]
     pub fn child(&self, names: [&str; 2]) -> Self {
         let mut hash = Sha256::new().chain_update(self.0);
@@ -77,7 +77,7 @@ macro_rules! id {
         impl $name {
             pub const PREFIX: &'static str = $prefix;
 
-            /// The id number `number` of what a request with this time and seed makes.
+            /// The id number `number` that a request with this time and seed creates.
             pub fn new(now: Timestamp, seed: &Seed, number: u64) -> Self {
                 Self(uuid(now, seed, Self::PREFIX, number))
             }
@@ -96,7 +96,7 @@ macro_rules! id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(spell(concat!($prefix, "_"), self.0, &mut [0; SPELLED_MAX]))
+                f.write_str(format_into(concat!($prefix, "_"), self.0, &mut [0; SPELLED_MAX]))
             }
         }
 
@@ -133,73 +133,60 @@ macro_rules! id {
     };
 }
 
+/// The id of one kind of flow.
+macro_rules! flow_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal, $what:literal) => {
+        id!($(#[$doc])* $name, $prefix, $what);
+
+        impl From<$name> for FlowId {
+            fn from(id: $name) -> Self {
+                Self(id.0)
+            }
+        }
+    };
+}
+
 id!(
     /// A transaction of the ledger.
     TransactionId, "tx", "a transaction id"
 );
 
 id!(
-    /// One turn that was saved.
+    /// One saved turn.
     CommitId, "cm", "a commit id"
 );
 
 id!(
-    /// A flow of any kind, as the stores know it.
+    /// A flow of any kind, as the stores identify it.
     FlowId, "fl", "a flow id"
 );
 
-id!(ReservationId, "rs", "a reservation id");
+flow_id!(PayoutId, "po", "a payout id");
 
-id!(PayoutId, "po", "a payout id");
-
-id!(PayInId, "pi", "a pay-in id");
+flow_id!(PayInId, "pi", "a pay-in id");
 
 id!(BeneficiaryId, "ben", "a beneficiary id");
 
 id!(ApiKeyId, "key", "an API key id");
 
 id!(
-    /// Where a merchant wants to be told.
+    /// A webhook endpoint of a merchant.
     EndpointId, "we", "a webhook endpoint id"
 );
 
-id!(
+flow_id!(
     /// One event for one endpoint.
     DeliveryId, "dlv", "a delivery id"
 );
 
 id!(
-    /// Something that was told to the outside.
+    /// An event of the feed.
     EventId, "evt", "an event id"
 );
 
-impl From<ReservationId> for FlowId {
-    fn from(id: ReservationId) -> Self {
-        Self::from_uuid(id.uuid())
-    }
-}
-
-impl From<PayInId> for FlowId {
-    fn from(id: PayInId) -> Self {
-        Self::from_uuid(id.uuid())
-    }
-}
-
-impl From<PayoutId> for FlowId {
-    fn from(id: PayoutId) -> Self {
-        Self::from_uuid(id.uuid())
-    }
-}
-
-impl From<DeliveryId> for FlowId {
-    fn from(id: DeliveryId) -> Self {
-        Self::from_uuid(id.uuid())
-    }
-}
-
 impl DeliveryId {
-    /// One event for one endpoint has one id, and it begins as the event's does: all deliveries of an event are found
-    /// beside each other.
+    /// One event for one endpoint has one id. It shares the first half with the event id, so that all deliveries of an
+    /// event are adjacent in the store.
     pub fn of(event: EventId, endpoint: EndpointId) -> Self {
         let hash = Sha256::new()
             .chain_update(event.uuid().as_bytes())
@@ -215,7 +202,7 @@ impl DeliveryId {
 }
 
 impl EventId {
-    /// Where the ids of its deliveries are, from first to last.
+    /// The range of the ids of its deliveries, first and last.
     pub fn deliveries(self) -> (FlowId, FlowId) {
         let begin = self.0.as_u128() >> 64 << 64;
         let last = begin | u128::from(u64::MAX);
@@ -223,7 +210,23 @@ impl EventId {
     }
 }
 
-/// Ids of one prefix sort by time; within a millisecond by chance.
+/// The name of a flow: its id with the prefix of its kind.
+pub(crate) fn name(prefix: &str, uuid: Uuid) -> String {
+    let mut digits = Uuid::encode_buffer();
+    let digits = uuid.simple().encode_lower(&mut digits);
+    let mut text = String::with_capacity(SPELLED_MAX);
+    text.push_str(prefix);
+    text.push('_');
+    text.push_str(digits);
+    text
+}
+
+/// Whether the text is a name with this prefix.
+pub(crate) fn is_name(prefix: &str, text: &str) -> bool {
+    parse(text, prefix).is_some()
+}
+
+/// Ids of one prefix sort by time, and randomly within a millisecond.
 fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
     let bytes = seed.derive(prefix, number);
     let random = bytes.first_chunk::<10>().copied().unwrap_or_default();
@@ -231,20 +234,20 @@ fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
     Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid()
 }
 
-/// What an attempt is known by at its channel: a UUID, as most of them ask for.
+/// The reference of an attempt at its channel: a UUID, the form that most channels require.
 pub fn reference(now: Timestamp, seed: &Seed, payout: &str, attempt: u32) -> String {
     uuid(now, &seed.child(["attempt", payout]), "attempt", u64::from(attempt)).to_string()
 }
 
-/// What the longest id takes: `key_` and 32 digits.
+/// Length of the longest id: `key_` and 32 digits.
 const SPELLED_MAX: usize = 36;
 
-/// In one piece: whoever makes a text of it makes room once.
-fn spell<'r>(prefix: &str, uuid: Uuid, room: &'r mut [u8; SPELLED_MAX]) -> &'r str {
+/// Writes the id in one piece, so that a conversion to text allocates once.
+fn format_into<'r>(prefix: &str, uuid: Uuid, room: &'r mut [u8; SPELLED_MAX]) -> &'r str {
     let mut digits = Uuid::encode_buffer();
     let digits = uuid.simple().encode_lower(&mut digits);
-    for (place, byte) in room.iter_mut().zip(prefix.bytes().chain(digits.bytes())) {
-        *place = byte;
+    for (slot, byte) in room.iter_mut().zip(prefix.bytes().chain(digits.bytes())) {
+        *slot = byte;
     }
     let length = prefix.len().saturating_add(digits.len());
     room.get(..length).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Holds: money put aside under a reference until it is settled or released, exactly once.
+//! Holds: money reserved under a reference until it is settled or released, exactly once.
 //!
 //! One account holds the money of all holds of a merchant, so the amount of each lives here.
 //!
@@ -8,8 +8,8 @@
 //!              └── its end was reverted ─────┘   (epoch + 1)
 //! ```
 
-use crate::chart::GlCode;
 use crate::ids::TransactionId;
+use crate::ledger::chart::GlCode;
 use crate::money::Money;
 use crate::numscript::Name;
 use crate::rejection::Rejection;
@@ -18,7 +18,7 @@ use crate::rejection::Rejection;
 pub struct Hold {
     pub account: Name,
     pub money: Money,
-    /// How often it was opened: a late success reopens a hold that was released.
+    /// How often the hold was opened: a late success reopens a released hold.
     pub epoch: u32,
     pub state: HoldState,
 }
@@ -29,7 +29,7 @@ pub enum HoldState {
     Ended { by: TransactionId },
 }
 
-/// What identifies a hold: the code it is on, and the reference that all events of its life share.
+/// Identifies a hold: its code, and the reference that all its events share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HoldKey {
     pub code: GlCode,
@@ -37,8 +37,8 @@ pub struct HoldKey {
 }
 
 impl HoldKey {
-    /// `p1#2` ends the hold `p1` in its second epoch. Naming the epoch keeps a message about the first one, told
-    /// again, from ending a hold that was opened anew.
+    /// `p1#2` ends the hold `p1` in its second epoch. The epoch keeps a repeated message about the first one from
+    /// ending the reopened hold.
     pub fn reopened(&self) -> Option<(Self, u32)> {
         let (reference, epoch) = self.reference.rsplit_once('#')?;
         Some((Self { code: self.code, reference: reference.to_owned() }, epoch.parse().ok()?))
@@ -57,7 +57,7 @@ impl Hold {
         Self { account: claim.account, money: claim.money, epoch: 1, state: HoldState::Open }
     }
 
-    /// The hold after it was settled or released by a transaction that claims all of it.
+    /// The hold after a transaction settled or released all of it.
     pub(super) fn end(
         &self,
         key: &HoldKey,
@@ -81,7 +81,7 @@ impl Hold {
         }
     }
 
-    /// The hold after the transaction that ended it was taken back.
+    /// The hold after the transaction that ended it is reverted.
     pub(super) fn reopen(&self, key: &HoldKey, ended_by: TransactionId) -> Result<Self, Rejection> {
         let HoldKey { code, reference } = key.clone();
         match self.state {

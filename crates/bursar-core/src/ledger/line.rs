@@ -1,11 +1,11 @@
-//! An event as a line of a file has it: JSON.
+//! A ledger event as a JSON line of a file.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::Event;
+use super::LedgerEvent;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,8 +18,8 @@ struct Line {
     effective_at: Option<String>,
 }
 
-impl Event {
-    /// Reads `{"event","reference","vars":{…},"effectiveAt"?}`, or says what is wrong with it.
+impl LedgerEvent {
+    /// Reads `{"event","reference","vars":{…},"effectiveAt"?}`, or returns the error.
     pub fn from_line(line: &str) -> Result<Self, String> {
         let line: Line =
             serde_json::from_str(line).map_err(|error| format!("it is not an event: {error}"))?;

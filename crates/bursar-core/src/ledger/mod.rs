@@ -1,14 +1,22 @@
 //! The ledger: accounts, holds and an append-only list of transactions, as values in memory.
 //!
-//! `post` takes an event and the time and seed it was admitted with, and either appends one transaction or answers
-//! with a rejection and changes nothing. Balances are computed nowhere else.
+//! `post` takes an event with the time and the seed of its admission. It either appends one transaction, or returns a
+//! rejection and changes nothing. Only the ledger computes balances.
 
+pub mod chart;
+pub mod funds;
 mod hold;
+pub mod journal;
 mod line;
 mod post;
+pub mod pricing;
+mod request;
 mod revert;
+pub mod rulebook;
 #[cfg(test)]
 mod tests;
+pub mod verify;
+pub mod views;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,30 +24,30 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 pub use hold::{Hold, HoldKey, HoldState};
+pub(crate) use request::Ready;
+pub use request::{Post, Reply, Request};
 pub use revert::{REVERT, Revert, RevertOverdraft};
 
-use crate::chart::GlAccount;
-use crate::commit::{AccountWrite, Commit, HoldWrite};
 use crate::ids::{Seed, TransactionId};
-use crate::journal::Posting;
+use crate::ledger::chart::GlAccount;
+use crate::ledger::journal::Posting;
 use crate::money::{Currency, Money};
 use crate::numscript::Name;
-use crate::records::{KnownReference, ReadSet};
-use crate::request::Answer;
-use crate::tracked::Tracked;
+use crate::turn::tracked::Tracked;
+use crate::turn::{AccountWrite, Answer, Commit, HoldWrite, KnownReference, ReadSet};
 
-/// Something that happened, as it is told to the ledger.
+/// A business event to post.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct LedgerEvent {
     pub name: String,
     /// Unique per event name.
     pub reference: String,
     pub variables: BTreeMap<String, String>,
-    /// When it happened, if that is not now.
+    /// When it happened, if not now.
     pub effective_at: Option<Timestamp>,
 }
 
-/// When a request was let in, and its randomness.
+/// The time and the seed of an admitted request.
 #[derive(Debug, Clone, Copy)]
 pub struct Admission {
     pub now: Timestamp,
@@ -48,7 +56,7 @@ pub struct Admission {
 
 /// Times count in microseconds, as the stores keep them.
 pub(crate) fn to_microseconds(time: Timestamp) -> Timestamp {
-    // Of the last second that there is, only the beginning can be read back from microseconds.
+    // Microseconds cannot represent the end of the last second, so its beginning is used.
     let kept = Timestamp::from_microsecond(time.as_microsecond());
     kept.or_else(|_| Timestamp::from_second(time.as_second())).unwrap_or(time)
 }
@@ -58,17 +66,17 @@ impl Admission {
         Self { now: to_microseconds(now), seed }
     }
 
-    /// One request may make several transactions; event and reference tell them apart.
+    /// One request may post several transactions; event and reference distinguish them.
     fn transaction_id(&self, event: &str, reference: &str) -> TransactionId {
         TransactionId::new(self.now, &self.seed.child([event, reference]), 0)
     }
 }
 
-/// The answer to an event that was accepted.
+/// The reply to an accepted event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posted {
     New(TransactionId),
-    /// It had been posted before; nothing was posted again.
+    /// The event was posted before, and is not posted again.
     Replayed(TransactionId),
 }
 
@@ -78,23 +86,23 @@ pub struct Transaction {
     pub event: Name,
     pub reference: String,
     pub request_hash: [u8; 32],
-    /// The rulebook that made it.
+    /// The hash of the rulebook that created it.
     pub rulebook_hash: [u8; 32],
     /// When it happened.
     pub effective_at: Timestamp,
-    /// When it was saved; never earlier than what was saved before it.
+    /// When it was saved; never earlier than the transactions before it.
     pub inserted_at: Timestamp,
-    /// The transaction that this one takes back.
+    /// The transaction that this one reverts.
     pub reverts: Option<TransactionId>,
     pub postings: Vec<Posting>,
 }
 
-/// A balance and what the chart says about its account.
+/// A balance and the chart line of its account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// On the normal side; below zero only where a template allows it.
     pub balance: Money,
-    /// Taken from the chart when the account was first used, never edited.
+    /// Copied from the chart when the account is first used, and never changed.
     pub metadata: Arc<GlAccount>,
 }
 
@@ -104,17 +112,17 @@ impl Account {
     }
 }
 
-/// An account holds each currency apart.
+/// An account keeps each currency separately.
 pub type AccountKey = (Name, Currency);
 
-/// The records of a turn, and what it has changed in them.
+/// The ledger records of a turn, and their changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     time: Option<Timestamp>,
     accounts: BTreeMap<AccountKey, Entry>,
-    /// What was posted before, by event and reference.
+    /// Events that were posted before, by event and reference.
     references: BTreeMap<Name, BTreeMap<String, Known>>,
-    /// Posted earlier, and read because they may be taken back.
+    /// Earlier transactions, read because they may be reverted.
     earlier: BTreeMap<TransactionId, Transaction>,
     transactions: Vec<Transaction>,
     by_id: BTreeMap<TransactionId, usize>,
@@ -123,14 +131,14 @@ pub struct Ledger {
     is_touched: bool,
 }
 
-/// An account, and what was done to it since it was read.
+/// An account and its changes since it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     account: Account,
     movement: Option<Movement>,
 }
 
-/// The transaction of an event that was posted before, and the values it was posted with.
+/// The transaction of an event that was posted before, and the hash of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Known {
     id: TransactionId,
@@ -145,8 +153,8 @@ struct Movement {
 }
 
 impl Ledger {
-    /// With room for as many transactions as are expected.
-    pub fn new(records: ReadSet, room: usize) -> Self {
+    /// Reserves capacity for this many transactions.
+    pub fn new(records: ReadSet, capacity: usize) -> Self {
         let account = |(address, account): (Name, Account)| {
             let key = (address, account.balance.currency());
             (key, Entry { account, movement: None })
@@ -161,12 +169,12 @@ impl Ledger {
             references,
             earlier: records.transactions.into_iter().map(|found| (found.id, found)).collect(),
             holds: Tracked::read(records.holds),
-            transactions: Vec::with_capacity(room),
+            transactions: Vec::with_capacity(capacity),
             ..Self::default()
         }
     }
 
-    /// What must be saved, with the answers that may be given afterwards.
+    /// The rows to save, with the answers that the engine gives afterwards.
     pub fn into_commit(self, answers: Vec<Answer>) -> Commit {
         let Self { time, accounts, mut transactions, holds, .. } = self;
         for transaction in &mut transactions {
@@ -194,18 +202,17 @@ impl Ledger {
             records: Vec::new(),
             relied_on: Vec::new(),
             effects: Vec::new(),
-            parcels: Vec::new(),
             answers,
         }
     }
 
-    /// Something changed at this time, in the ledger or in a flow beside it.
-    pub(crate) fn touch(&mut self, now: Timestamp) {
+    /// The ledger or a flow changed at this time.
+    pub(crate) fn mark_written(&mut self, now: Timestamp) {
         self.time = Some(self.next_time(now));
         self.is_touched = true;
     }
 
-    /// Zero for an account that was never used.
+    /// Zero for an unused account.
     pub fn balance(&self, address: &str, currency: Currency) -> Money {
         let account = self.accounts.get(&(Name::from(address), currency));
         account.map_or(Money::from_minor(0, currency), |entry| entry.account.balance)
@@ -216,7 +223,7 @@ impl Ledger {
         self.accounts.iter().map(|((address, _), entry)| (address, &entry.account))
     }
 
-    /// The transactions that were posted here, in order.
+    /// The transactions that this turn posted, in order.
     pub fn transactions(&self) -> &[Transaction] {
         &self.transactions
     }
@@ -226,7 +233,7 @@ impl Ledger {
         posted.or_else(|| self.earlier.get(&id))
     }
 
-    /// All holds that are known here, by code and reference.
+    /// All holds of the turn, by code and reference.
     pub fn holds(&self) -> impl Iterator<Item = (&HoldKey, &Hold)> {
         self.holds.iter()
     }

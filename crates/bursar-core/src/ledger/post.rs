@@ -1,4 +1,4 @@
-//! Posting an event: check, run its template, read the postings back as a journal, and only then change anything.
+//! Posting an event: check it, run its template, read the postings back as a journal, and only then change anything.
 
 use std::sync::Arc;
 
@@ -6,24 +6,26 @@ use jiff::Timestamp;
 
 use super::hold::{Claim, Hold, HoldKey};
 use super::revert::{REVERT, Revert};
-use super::{Account, AccountKey, Admission, Entry, Event, Known, Ledger, Posted, Transaction};
+use super::{
+    Account, AccountKey, Admission, Entry, Known, Ledger, LedgerEvent, Posted, Transaction,
+};
 use crate::ids::TransactionId;
-use crate::journal::{self, Posting, WORLD};
+use crate::ledger::journal::{self, Posting, WORLD};
+use crate::ledger::rulebook::{Bound, BoundAccount, ForeignPosting, HoldEffect, Rulebook};
 use crate::money::{Currency, Money};
 use crate::numscript::amount::Amount;
 use crate::numscript::{Error, ErrorKind, Name, Records};
 use crate::rejection::Rejection;
-use crate::rulebook::{Bound, BoundAccount, ForeignPosting, HoldEffect, Rulebook};
 
-/// Everything that one transaction changes. Making it changes nothing; applying it cannot fail.
+/// All changes of one transaction. Computing them changes nothing; applying them cannot fail.
 pub(super) struct Changes {
     pub(super) transaction: Transaction,
-    /// Few: a list is faster than a tree.
+    /// There are few: a list is faster than a tree.
     pub(super) accounts: Vec<(AccountKey, Moved)>,
     pub(super) hold: Option<(HoldKey, Hold)>,
 }
 
-/// An account as one transaction leaves it.
+/// An account after one transaction.
 pub(super) struct Moved {
     pub(super) after: Account,
     pub(super) change: i64,
@@ -32,11 +34,11 @@ pub(super) struct Moved {
 }
 
 impl Ledger {
-    /// Posts an event once. Sent again with the same values, it is answered and not posted again.
+    /// Posts an event once. The same event with the same values gets the first reply again.
     pub fn post(
         &mut self,
         rulebook: &Rulebook,
-        event: &Event,
+        event: &LedgerEvent,
         admission: &Admission,
     ) -> Result<Posted, Rejection> {
         if event.name == REVERT {
@@ -65,7 +67,7 @@ impl Ledger {
         let event = bound.rule().event();
         let id = admission.transaction_id(event, bound.reference());
         let hold = self.decide_hold(bound, id)?;
-        // Looked up once, for the template and for the balances that it moves.
+        // Looked up once, for the template and for the balances.
         let known = |account: &BoundAccount| {
             self.accounts.get(&(Name::clone(&account.address), account.currency))
         };
@@ -108,7 +110,7 @@ impl Ledger {
         Ok(Changes { transaction, accounts, hold })
     }
 
-    /// The hold that the event's reference names, as it will be afterwards.
+    /// The hold that the event's reference names, after the event.
     fn decide_hold(
         &self,
         bound: &Bound<'_>,
@@ -146,8 +148,8 @@ impl Ledger {
         }
     }
 
-    /// The same request gets the same answer; another one under the same reference is refused, and so is one whose
-    /// transaction was taken back: answering it would say that something holds which does not.
+    /// The same request gets the same reply. Another request under the same reference is rejected, and so is a request
+    /// whose transaction was reverted: its old reply would no longer be true.
     pub(super) fn replay(
         &self,
         known: Known,
@@ -189,18 +191,18 @@ impl Ledger {
         let known = Known { id, request_hash: transaction.request_hash };
         let references = self.references.entry(Name::clone(&transaction.event)).or_default();
         references.insert(transaction.reference.clone(), known);
-        self.touch(transaction.inserted_at);
+        self.mark_written(transaction.inserted_at);
         self.transactions.push(transaction);
         id
     }
 
-    /// Insertion time never goes back, whatever the clock does.
+    /// Insertion time never goes back, even if the clock does.
     pub(super) fn next_time(&self, now: Timestamp) -> Timestamp {
         self.time.map_or(now, |time| time.max(now))
     }
 }
 
-/// The accounts as the postings leave them, and as they were before if anybody knows.
+/// The accounts after the postings. `before` returns each account before them.
 pub(super) fn move_balances(
     postings: &[Posting],
     before: impl Fn(&Name, Currency) -> Option<Account>,
@@ -245,17 +247,17 @@ impl Moved {
     }
 }
 
-/// What a template may read: the balances of its own accounts.
+/// The records that a template may read: the balances of its own accounts.
 struct BoundRecords<'a> {
     bound: &'a Bound<'a>,
-    /// One for each of them.
+    /// One for each account of `bound`.
     known: &'a [Option<&'a Entry>],
 }
 
 impl Records for BoundRecords<'_> {
     fn balance(&self, account: &str, asset: &str, _color: &str) -> Amount {
-        let place = self.bound.place(account, asset);
-        let known = place.and_then(|place| *self.known.get(place)?);
+        let index = self.bound.place(account, asset);
+        let known = index.and_then(|index| *self.known.get(index)?);
         known.map_or(Amount::ZERO, |entry| entry.account.balance.minor().into())
     }
 

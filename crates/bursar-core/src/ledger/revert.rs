@@ -1,31 +1,31 @@
-//! Taking a transaction back: its mirror image, linked to it, once.
+//! Reverts: the mirror image of a transaction, linked to it, once.
 
 use jiff::Timestamp;
 
 use super::hold::{Claim, HoldKey};
 use super::post::{Changes, Moved, move_balances};
-use super::{Admission, Event, Hold, Ledger, Posted, Transaction, to_microseconds};
-use crate::chart::GlCode;
+use super::{Admission, Hold, Ledger, LedgerEvent, Posted, Transaction, to_microseconds};
 use crate::ids::TransactionId;
-use crate::journal::{Posting, WORLD};
+use crate::ledger::chart::GlCode;
+use crate::ledger::journal::{Posting, WORLD};
+use crate::ledger::rulebook::{HoldEffect, RequestHash, Rulebook};
 use crate::money::{Currency, Money};
 use crate::numscript::Name;
 use crate::rejection::Rejection;
-use crate::rulebook::{HoldEffect, RequestHash, Rulebook};
 
-/// The event name of a revert; its reference is the id of the transaction that it takes back.
+/// The event name of a revert; its reference is the id of the reverted transaction.
 pub const REVERT: &str = "REVERT";
 
 /// Whether a revert may take an account below zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RevertOverdraft {
     Refused,
-    /// For a late success: the money has left, so its release must be taken back whatever the merchant has. It
-    /// counts only where the transaction ended a hold; everything else refuses overdraft.
+    /// For a late success: the money has left, so its release must be reverted whatever the merchant's balance is. It
+    /// applies only where the transaction ended a hold; every other revert refuses overdraft.
     Allowed,
 }
 
-/// Which transaction to take back, and how.
+/// The transaction to revert, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct Revert {
     pub id: TransactionId,
@@ -34,8 +34,8 @@ pub struct Revert {
 }
 
 impl Revert {
-    /// A revert that comes as an event names the transaction and refuses overdraft.
-    pub(crate) fn from_event(event: &Event) -> Result<Self, Rejection> {
+    /// A revert as an event names the transaction and refuses overdraft.
+    pub(crate) fn from_event(event: &LedgerEvent) -> Result<Self, Rejection> {
         if let Some(name) = event.variables.keys().next() {
             return Err(Rejection::UnknownVariable {
                 event: REVERT.into(),
@@ -52,7 +52,7 @@ impl Revert {
 }
 
 impl Ledger {
-    /// Takes a transaction back. Asked again, it answers with the first revert.
+    /// Reverts a transaction. A repeated request gets the first revert.
     pub fn revert(
         &mut self,
         rulebook: &Rulebook,
@@ -81,10 +81,10 @@ impl Ledger {
             let known = self.accounts.get(&(Name::clone(address), currency));
             known.map(|entry| entry.account.clone())
         })?;
-        // Of several accounts that lack money, the first is named.
+        // Of several accounts without funds, the error names the first.
         accounts.sort_by(|(one, _), (other, _)| one.cmp(other));
         for ((address, currency), moved) in &mut accounts {
-            // A mirror image is checked as a whole: only what it takes in the end must be there.
+            // A mirror image is checked as a whole: only its net change must be funded.
             moved.lowest = Some(moved.change).filter(|change| *change < 0);
             match (overdraft, effect) {
                 (RevertOverdraft::Allowed, Some(HoldEffect::Ends)) => moved.lowest = None,
@@ -107,7 +107,7 @@ impl Ledger {
         Ok(Posted::New(self.apply(Changes { transaction, accounts, hold })))
     }
 
-    /// A hold that the original opened ends; one that it ended is open again.
+    /// A hold that the original opened ends; a hold that it ended is reopened.
     fn revert_hold(
         &self,
         effect: Option<(HoldEffect, GlCode)>,

@@ -22,7 +22,7 @@ impl Currency {
         std::str::from_utf8(&self.code).unwrap_or_default()
     }
 
-    /// How many digits stand behind the decimal point: 2 for PKR, 3 for IQD, 0 for JPY.
+    /// Number of digits behind the decimal point: 2 for PKR, 3 for IQD, 0 for JPY.
     pub const fn decimals(self) -> u8 {
         self.decimals
     }
@@ -32,7 +32,7 @@ impl Currency {
         format!("{}/{}", self.code(), self.decimals)
     }
 
-    /// Reads `PKR/2`; a scale other than the currency's own is another asset, and none of ours.
+    /// Reads `PKR/2`. A scale other than the currency's own is a different asset, which Bursar does not use.
     pub fn from_asset(asset: &str) -> Option<Self> {
         let (code, decimals) = asset.split_once('/')?;
         let currency: Self = code.parse().ok()?;

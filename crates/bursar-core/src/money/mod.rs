@@ -1,5 +1,5 @@
-//! Money: a whole number of minor units and its currency. Every operation is checked; nothing is ever rounded
-//! without saying who gets the odd unit.
+//! Money: a whole number of minor units and its currency. Every operation is checked; every rounding defines which part
+//! gets the odd unit.
 
 mod currency;
 mod split;
@@ -138,9 +138,9 @@ impl fmt::Display for Money {
 pub fn decimal(minor: i128, currency: Currency) -> String {
     let decimals = usize::from(currency.decimals());
     let digits = minor.unsigned_abs();
-    // Room for sign and point as well.
+    // With sign and decimal point.
     let mut text = String::with_capacity(24);
-    // Almost all sums are short, and short ones are written faster.
+    // Almost all sums fit into 64 bits, which are written faster.
     let written = match u64::try_from(digits) {
         Ok(short) => write!(text, "{short}"),
         Err(_) => write!(text, "{digits}"),
@@ -166,7 +166,7 @@ fn accumulate(digits: impl Iterator<Item = u8>, is_negative: bool) -> Option<i64
     })
 }
 
-/// What an error shows of a text that may be hostile.
+/// The part of a possibly hostile text that an error shows.
 fn shorten(text: &str) -> String {
     let mut shown: String = text.chars().take(40).collect();
     if shown.len() < text.len() {

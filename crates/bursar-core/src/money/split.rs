@@ -1,4 +1,4 @@
-//! Splitting an amount so that no unit is lost or made.
+//! Splits of an amount that neither lose nor create a unit.
 
 use super::{Money, MoneyError};
 

@@ -27,7 +27,7 @@ fn every_market_has_its_decimals() {
 }
 
 #[test]
-fn what_is_not_a_currency_is_refused() {
+fn unknown_currency_codes_are_rejected() {
     for text in ["", "pkr", "PK", "PKRR", "XAU", "ÄÖ", "ZZZ"] {
         assert!(text.parse::<Currency>().is_err(), "{text}");
     }
@@ -129,7 +129,7 @@ proptest! {
         let parts = money.split(&weights).unwrap();
         let sum: i128 = parts.iter().map(|part| i128::from(part.minor())).sum();
         prop_assert_eq!(sum, i128::from(minor));
-        // Nobody is more than one unit away from the exact share, and a zero weight gets nothing.
+        // Every part is within one unit of its exact share, and a zero weight gets nothing.
         let total: i128 = weights.iter().map(|weight| i128::from(*weight)).sum();
         for (part, weight) in parts.iter().zip(&weights) {
             let exact = i128::from(minor) * i128::from(*weight);

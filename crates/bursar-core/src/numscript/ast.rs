@@ -132,7 +132,7 @@ pub struct Clauses<E> {
 #[derive(Debug, Clone)]
 pub enum Target<E> {
     To(Destination<E>),
-    Kept,
+    DecodedFlow,
 }
 
 impl<E> Statement<E> {
@@ -240,7 +240,7 @@ impl<E> Target<E> {
     fn map<T>(&self, f: &mut impl FnMut(&E) -> T) -> Target<T> {
         match self {
             Self::To(destination) => Target::To(destination.map(f)),
-            Self::Kept => Target::Kept,
+            Self::DecodedFlow => Target::DecodedFlow,
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Code {
 pub(super) enum Op {
     Constant(Value),
     Slot(usize),
-    /// Fails when it is reached, as the language asks, not when it is compiled.
+    /// Fails when it is reached, as the language requires, not when it is compiled.
     Unbound(Name),
     Address(Vec<Piece>),
     Monetary(Box<Code>, Box<Code>),

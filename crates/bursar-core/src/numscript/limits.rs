@@ -1,4 +1,4 @@
-//! What a script may use. A hostile program is refused; it cannot exhaust the stack, the memory or the time.
+//! The resource limits of a script. A hostile program is rejected; it cannot exhaust the stack, the memory or the time.
 
 /// Longest program text.
 pub const SOURCE_BYTES_MAX: usize = 1 << 20;
@@ -8,7 +8,7 @@ pub const DEPTH_MAX: usize = 100;
 pub const DIGITS_MAX: usize = 1_000;
 /// Longest account address.
 pub const ADDRESS_BYTES_MAX: usize = 1_024;
-/// Longest string handed in as a variable or as metadata.
+/// Longest string in a variable or in metadata.
 pub const STRING_BYTES_MAX: usize = 1 << 16;
 /// All metadata that one run may set.
 pub const METADATA_BYTES_MAX: usize = 1 << 20;

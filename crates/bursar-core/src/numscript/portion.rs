@@ -6,9 +6,8 @@ use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_traits::{One as _, Signed as _, Zero as _};
 
-use super::Mode;
 use super::amount::Amount;
-use super::limits;
+use super::{Mode, limits};
 
 /// A rational number in lowest terms with a positive denominator.
 #[derive(Clone, PartialEq, Eq)]

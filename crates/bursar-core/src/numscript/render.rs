@@ -5,7 +5,7 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use super::error::Error;
 use super::span::Span;
 
-/// How loud a message is.
+/// The severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     Error,
@@ -13,7 +13,7 @@ pub enum Severity {
 }
 
 impl Error {
-    /// The whole message for people. `path` names the program.
+    /// The whole message. `path` names the program.
     pub fn render(&self, source: &str, path: &str) -> String {
         let headline = format!("{} ({})", self.kind, self.kind.name());
         render(Severity::Error, &headline, self.span, &self.kind.hint(), &Text { source, path })

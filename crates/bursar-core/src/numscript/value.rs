@@ -1,4 +1,4 @@
-//! The values of the language, and how they are written as text.
+//! The values of the language and their text form.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,18 +1,19 @@
-//! What may be done to a record, and what comes of it.
+//! The changes of registry records.
 
 use jiff::Timestamp;
 
 use super::{
-    Alert, ApiKey, Content, EndpointChange, Kind, Merchant, MerchantStatus, Payee, RecordKey, Role,
+    Alert, ApiKey, BeneficiaryRecord, Content, Kind, Merchant, MerchantStatus, RecordKey, Role,
     hexadecimal,
 };
-use crate::admit::check_id;
 use crate::ids::{BeneficiaryId, EndpointId};
 use crate::ledger::Admission;
-use crate::payout::Beneficiary;
+use crate::payouts::Beneficiary;
 use crate::rejection::Rejection;
+use crate::turn::check::check_id;
+use crate::webhooks::EndpointChange;
 
-/// Somebody changes a record.
+/// An operator or merchant changes a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
     pub actor: String,
@@ -31,7 +32,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// As the audit names it.
+    /// The name of the action in the audit log.
     pub(crate) const fn action(&self) -> &'static str {
         match self {
             Self::OpenMerchant { .. } => "merchant.open",
@@ -75,7 +76,7 @@ impl Change {
         }
     }
 
-    /// The record that it makes or changes.
+    /// The record that the change creates or updates.
     pub(crate) fn target(&self, admission: &Admission) -> RecordKey {
         let (kind, id) = match self {
             Self::OpenMerchant { id, .. } | Self::AlterMerchant { id, .. } => {
@@ -93,7 +94,7 @@ impl Change {
         RecordKey { kind, id }
     }
 
-    /// The merchant that must be there for it.
+    /// The merchant that must exist and be open.
     pub(crate) fn owner(&self) -> Option<&str> {
         match self {
             Self::IssueKey { merchant, .. } => merchant.as_deref(),
@@ -107,8 +108,8 @@ impl Change {
         }
     }
 
-    /// The merchant whose subscriptions change with it.
-    pub(crate) fn subscriber(&self) -> Option<&str> {
+    /// The merchant whose `event_filters` change with the record.
+    pub(crate) fn filtered_merchant(&self) -> Option<&str> {
         match self {
             Self::Endpoint { merchant, .. } => Some(merchant),
             Self::OpenMerchant { .. }
@@ -120,7 +121,7 @@ impl Change {
         }
     }
 
-    /// The record as it is afterwards.
+    /// The record after the change.
     pub(crate) fn apply(
         &self,
         before: Option<&Content>,
@@ -131,14 +132,14 @@ impl Change {
         let taken = || Rejection::RecordExists { kind: target.kind, id: target.id.clone() };
         match (self, before) {
             (Self::OpenMerchant { name, .. }, None) => {
-                let (name, subscriptions) = (name.clone(), Vec::new());
+                let (name, event_filters) = (name.clone(), Vec::new());
                 Ok(Content::Merchant(Merchant {
                     name,
                     status: MerchantStatus::Open,
-                    subscriptions,
+                    event_filters,
                 }))
             }
-            // Asked for again: it is as it was asked for.
+            // A repeated request: the merchant already exists with this name.
             (Self::OpenMerchant { name, .. }, Some(Content::Merchant(known)))
                 if known.name == *name =>
             {
@@ -151,7 +152,7 @@ impl Change {
             }
             (Self::AddBeneficiary { merchant, details }, None) => {
                 let (merchant, details) = (merchant.clone(), details.clone());
-                Ok(Content::Beneficiary(Payee { merchant, details }))
+                Ok(Content::Beneficiary(BeneficiaryRecord { merchant, details }))
             }
             (Self::IssueKey { name, role, merchant, digest }, None) => {
                 Ok(Content::ApiKey(ApiKey {

@@ -1,7 +1,7 @@
-//! The records that people keep: merchants, whom they pay, where they want to be told, and the keys that open the API.
+//! The registry: merchants, beneficiaries, webhook endpoints, API keys and alerts.
 //!
-//! A record is small, changes rarely, and is read by its kind and id. Every change is audited; an alert is told
-//! instead.
+//! A record is small, changes rarely, and is read by its kind and id. Every change is audited; a changed alert emits an
+//! event instead.
 
 use std::fmt;
 
@@ -9,20 +9,17 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+mod apply;
 mod change;
-mod endpoint;
-mod endpoint_change;
 
 use crate::flow::to_json;
 use crate::ids::ApiKeyId;
-use crate::payout::Beneficiary;
+use crate::payouts::Beneficiary;
+use crate::webhooks::{Endpoint, EventFilter};
 
+pub(crate) use apply::Ready;
+pub use apply::{Registered, Reply, Request};
 pub use change::{Change, Registration};
-pub use endpoint::{
-    Breaker, CONCURRENCY, ENDPOINTS_MAX, Endpoint, Health, OVERLAP_MAX, PAYLOAD_VERSION, Secret,
-    Settings, Sign, Status, Subscription,
-};
-pub use endpoint_change::{EndpointChange, SettingsPatch};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -37,7 +34,7 @@ impl Kind {
     pub const ALL: [Self; 5] =
         [Self::Merchant, Self::Beneficiary, Self::ApiKey, Self::Alert, Self::Endpoint];
 
-    /// As the stores name it.
+    /// The stored name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Merchant => "merchant",
@@ -73,11 +70,12 @@ impl RecordKey {
     }
 }
 
-/// A record as it is kept.
+/// A stored record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub id: String,
-    /// Counts its changes from 1; whoever saves must find the version that was read.
+    /// Counts changes from 1. Optimistic lock: the store rejects the commit with `Conflict` unless it still finds the
+    /// version that was read.
     pub version: u64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -87,13 +85,13 @@ pub struct Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     Merchant(Merchant),
-    Beneficiary(Payee),
+    Beneficiary(BeneficiaryRecord),
     ApiKey(ApiKey),
     Alert(Alert),
     Endpoint(Box<Endpoint>),
 }
 
-/// Something that somebody must look at, raised and cleared by whoever watches.
+/// A condition that an operator must look at, raised and cleared by the monitoring.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Alert {
@@ -106,12 +104,12 @@ pub struct Alert {
 pub struct Merchant {
     pub name: String,
     pub status: MerchantStatus,
-    /// Its endpoints that are on, and what each wants to hear: whoever tells the merchant something needs no other look.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub subscriptions: Vec<Subscription>,
+    /// The enabled endpoints and their event types, kept here so that fan-out reads no other record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "subscriptions")]
+    pub event_filters: Vec<EventFilter>,
 }
 
-/// A merchant that is closed makes no new payouts and takes no new pay-ins; what is under way comes to its end.
+/// A closed merchant makes no new payouts and takes no new pay-ins; its live flows finish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MerchantStatus {
@@ -119,10 +117,10 @@ pub enum MerchantStatus {
     Closed,
 }
 
-/// Somebody whom a merchant pays again and again. It never changes: another account is another beneficiary.
+/// A beneficiary that a merchant pays repeatedly. It never changes: another account is another beneficiary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Payee {
+pub struct BeneficiaryRecord {
     pub merchant: String,
     pub details: Beneficiary,
 }
@@ -130,10 +128,10 @@ pub struct Payee {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApiKey {
-    /// What people know it by.
+    /// The display name.
     pub name: String,
     pub role: Role,
-    /// The only merchant that it can see, for keys of merchants.
+    /// The only merchant that the key can see, for keys of merchants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merchant: Option<String>,
     /// SHA-256 of the key, in hexadecimal. The key itself is shown once and kept nowhere.
@@ -142,15 +140,15 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// What the holder of a key may do.
+/// The permissions of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// One merchant's own business.
+    /// Only the data and payouts of one merchant.
     Merchant,
-    /// Looks at everything, records pay-ins, decides about what is stuck, freezes.
+    /// Reads everything, records pay-ins, decides about stuck payouts, freezes.
     Operator,
-    /// The second pair of eyes.
+    /// The second person for decisions that need two.
     Approver,
     Admin,
 }
@@ -198,14 +196,14 @@ impl Content {
     pub fn encode(&self) -> String {
         match self {
             Self::Merchant(merchant) => to_json(merchant),
-            Self::Beneficiary(payee) => to_json(payee),
+            Self::Beneficiary(beneficiary) => to_json(beneficiary),
             Self::ApiKey(key) => to_json(key),
             Self::Alert(alert) => to_json(alert),
             Self::Endpoint(endpoint) => to_json(endpoint),
         }
     }
 
-    /// What `encode` has written.
+    /// Decodes the output of `encode`.
     pub fn decode(kind: &str, text: &str) -> Result<Self, UnreadableRecord> {
         let unreadable = |reason: String| UnreadableRecord { kind: kind.to_owned(), reason };
         let Some(known) = Kind::ALL.into_iter().find(|known| known.name() == kind) else {
@@ -227,11 +225,11 @@ impl Record {
         RecordKey { kind: self.content.kind(), id: self.id.clone() }
     }
 
-    /// Whose it is: what a merchant may see.
+    /// The merchant that owns the record and may read it; empty if there is none.
     pub fn merchant(&self) -> &str {
         match &self.content {
             Content::Merchant(_) => &self.id,
-            Content::Beneficiary(payee) => &payee.merchant,
+            Content::Beneficiary(beneficiary) => &beneficiary.merchant,
             Content::ApiKey(key) => key.merchant.as_deref().unwrap_or_default(),
             Content::Endpoint(endpoint) => &endpoint.merchant,
             Content::Alert(_) => "",
@@ -256,7 +254,7 @@ impl Content {
 }
 
 impl ApiKey {
-    /// The id of the key with this digest: whoever has the key can look it up, and nobody can make the key of it.
+    /// The id of the key with this digest. It can be computed from the key, but the key cannot be computed from it.
     pub fn id_of(digest: &[u8; 32]) -> ApiKeyId {
         ApiKeyId::from_uuid(Uuid::from_bytes(digest.first_chunk().copied().unwrap_or_default()))
     }

@@ -1,14 +1,10 @@
-//! What the engine is told, and what it wants done.
+//! The inputs and outputs of the engine.
 
-use bursar_core::commit::Commit;
-use bursar_core::delivery::{self, Parcel};
-use bursar_core::effect::Effect;
-use bursar_core::ids::{EndpointId, FlowId};
-use bursar_core::payout;
-use bursar_core::request::{Answer, Body, Request};
+use bursar_core::flow::{Effect, Outcome};
+use bursar_core::turn::{Answer, Body, Commit, Request};
 use bursar_store::StoreError;
 
-/// Who waits for an answer.
+/// Identifies a caller that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
@@ -20,23 +16,20 @@ pub enum Input {
     },
     /// The turn was saved.
     Saved(Box<Commit>),
-    /// The turn was not saved, or nobody knows.
+    /// The turn was not saved, or that is unknown.
     NotSaved(StoreError),
-    /// Something in the turn makes it fail: it is taken apart.
+    /// A request of the turn makes it fail: the engine bisects it.
     Failed(Failed),
-    /// An effect has come back.
-    Returned(Returned),
-    /// A parcel was taken, or not.
-    CameBack(CameBack),
-    /// Nothing happened but time.
+    EffectDone(EffectDone),
+    /// Only time has passed.
     TimePassed,
-    /// Time was put forward: look at once.
+    /// The test clock was advanced: claim at once.
     TimeJumped,
-    /// Take nothing new, and come to rest.
+    /// Accept nothing new, and drain.
     Stop,
 }
 
-/// A turn that failed, and why. Its requests come back, for they are run again.
+/// A turn that failed, and why. Its requests come back, because they are run again.
 #[derive(Debug)]
 pub struct Failed {
     pub requests: Vec<Request>,
@@ -51,33 +44,23 @@ pub enum Cause {
     Conflict,
 }
 
-/// What became of an effect.
+/// An effect that was run, or lost.
 #[derive(Debug)]
-pub struct Returned {
+pub struct EffectDone {
     pub effect: Effect,
-    pub event: payout::Event,
-}
-
-/// What became of a parcel.
-#[derive(Debug)]
-pub struct CameBack {
-    pub flow: FlowId,
-    pub endpoint: EndpointId,
-    pub event: delivery::Event,
+    pub outcome: Outcome,
 }
 
 #[derive(Debug)]
 pub enum Output {
-    /// Decide these together and save what was decided.
+    /// Decide these requests in one turn, and save the commit.
     Turn(Vec<Request>),
     Answer(Ticket, Result<Answer, Unanswered>),
-    /// Saved: now do it.
-    Do(Effect),
-    /// Saved: now bring it.
-    Send(Box<Parcel>),
+    /// Saved: now run it.
+    Run(Effect),
 }
 
-/// Why somebody got no answer.
+/// Why a caller got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswered {
     #[error("too much waits already: nothing was done. Try again in a moment")]
@@ -87,7 +70,7 @@ pub enum Unanswered {
     #[error("{0}")]
     NotSaved(String),
     #[error(
-        "this request made Bursar fail: nothing was done. Asking again with the same key is safe; if it fails again, tell whoever runs Bursar"
+        "this request made Bursar fail: nothing was done. Asking again with the same key is safe; if it fails again, report it to the operator of Bursar"
     )]
     Failed,
 }

@@ -1,42 +1,43 @@
-//! The loop as a value. It never reads a clock and never waits, so that a simulation can drive it and stop it anywhere.
+//! The engine as a value: inputs in, outputs out. It never reads a clock and never waits, so that a simulation can drive it
+//! and stop it anywhere.
 
-mod apart;
-mod look;
-mod mail;
+mod bisect;
+mod claims;
+mod failed_turn;
+mod fair;
 mod message;
 #[cfg(test)]
 mod tests;
-mod trouble;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bursar_core::commit::Commit;
-use bursar_core::effect::Call;
-use bursar_core::ids::Seed;
+use bursar_core::flow::{self, Effect, EffectOutcome, Pool, Slot};
+use bursar_core::ids::{EndpointId, Seed};
 use bursar_core::ledger::Admission;
 use bursar_core::registry::Content;
-use bursar_core::request::{Answer, Body, Deliver, Mail as MailBody, Reply, Report, Request};
 use bursar_core::rules::Rules;
+use bursar_core::turn::{Answer, Ask as _, Body, Commit, Reply, Request};
+use bursar_core::webhooks::{self, StartDeliveries};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::stats::{Alert, ChannelStats, DeliveryStats, Stats, add};
-use apart::{Apart, Group, Place};
-use mail::Mail;
+use bisect::{Bisection, Group, Origin};
+use fair::FairScheduler;
 
-pub use message::{CameBack, Cause, Failed, Input, Output, Returned, Ticket, Unanswered};
+pub use message::{Cause, EffectDone, Failed, Input, Output, Ticket, Unanswered};
 
-/// What is bounded, and by how much.
+/// The bounds of an engine.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Requests that may wait; more are turned away.
+    /// Requests that may wait; more are rejected as busy.
     pub inbox_max: usize,
     /// Requests that are decided together.
     pub batch_max: usize,
-    /// Flows that one turn wakes in a lane.
-    pub wake_max: u32,
-    /// How long a due flow may be overlooked.
-    pub wake_every: SignedDuration,
-    /// Deliveries that may be under way at the same time, to all endpoints together.
+    /// Flows that one turn claims in a lane.
+    pub claim_max: u32,
+    /// How late a due flow may be claimed.
+    pub claim_every: SignedDuration,
+    /// Deliveries in flight, to all endpoints together.
     pub deliveries_max: u32,
 }
 
@@ -45,48 +46,50 @@ impl Default for Limits {
         Self {
             inbox_max: 10_000,
             batch_max: 1_000,
-            wake_max: 500,
-            wake_every: SignedDuration::from_millis(100),
+            claim_max: 500,
+            claim_every: SignedDuration::from_millis(100),
             deliveries_max: 2_048,
         }
     }
 }
 
-/// A turn that is under way.
+/// A turn that the host runs.
 #[derive(Debug)]
-struct UnderWay {
-    places: Vec<Place>,
+struct RunningTurn {
+    origins: Vec<Origin>,
     admitted_at: Timestamp,
 }
 
-/// How often what a channel has said may make a turn fail in which it is alone.
-const REPORT_FAILURES_MAX: u32 = 3;
+/// How often the outcome of an effect may make a turn fail in which it is alone.
+const OUTCOME_FAILURES_MAX: u32 = 3;
 
 #[derive(Debug)]
 pub struct Engine {
     limits: Limits,
-    /// Free hands for each channel.
-    free: BTreeMap<String, u32>,
+    /// Free slots by channel.
+    free_slots: BTreeMap<String, u32>,
     seed: Seed,
     admitted: u64,
     inbox: VecDeque<(Ticket, Body)>,
-    reports: VecDeque<Report>,
-    /// What is left of turns that failed.
-    apart: Apart,
-    turn: Option<UnderWay>,
-    woken_at: Option<Timestamp>,
-    /// Time has passed since the last look.
-    may_look: bool,
-    /// There may be more to wake at once.
-    is_hungry: bool,
+    outcomes: VecDeque<EffectOutcome>,
+    bisection: Bisection,
+    turn: Option<RunningTurn>,
+    claimed_at: Option<Timestamp>,
+    /// Time has passed since the last claim.
+    tick_pending: bool,
+    /// There may be more due flows to claim at once.
+    has_backlog: bool,
+    /// Effects in flight, without webhook calls.
     in_flight: usize,
-    mail: Mail,
+    webhooks: FairScheduler<EndpointId>,
+    /// Endpoints that were disabled: their waiting deliveries are to be cancelled.
+    disabled: VecDeque<EndpointId>,
     is_stopping: bool,
     stats: Stats,
 }
 
-/// All deliveries, where lanes are woken with care.
-const MAIL: &str = "webhooks";
+/// Throttling key shared by all webhook lanes.
+const WEBHOOKS: &str = "webhooks";
 
 impl Engine {
     /// The seed makes this engine's requests different from those of every other one.
@@ -99,55 +102,58 @@ impl Engine {
         };
         Self {
             limits,
-            free: channels.map(|channel| (channel.name.clone(), channel.concurrency)).collect(),
+            free_slots: channels
+                .map(|channel| (channel.name.clone(), channel.concurrency))
+                .collect(),
             seed,
             admitted: 0,
             inbox: VecDeque::new(),
-            reports: VecDeque::new(),
-            apart: Apart::default(),
+            outcomes: VecDeque::new(),
+            bisection: Bisection::default(),
             turn: None,
-            woken_at: None,
-            may_look: false,
-            is_hungry: true,
+            claimed_at: None,
+            tick_pending: false,
+            has_backlog: true,
             in_flight: 0,
-            mail: Mail::default(),
+            webhooks: FairScheduler::default(),
+            disabled: VecDeque::new(),
             is_stopping: false,
             stats,
         }
     }
 
-    /// At rest: nothing under way, nothing in flight, nobody waiting.
+    /// Drained: no turn, no effect in flight, no caller waiting.
     pub fn is_idle(&self) -> bool {
         self.turn.is_none()
             && self.in_flight == 0
-            && self.mail.in_flight() == 0
+            && self.webhooks.in_flight() == 0
             && self.inbox.is_empty()
-            && self.reports.is_empty()
-            && self.apart.is_empty()
+            && self.outcomes.is_empty()
+            && self.bisection.is_empty()
     }
 
-    /// Whether there is something to do at once.
-    pub fn is_eager(&self) -> bool {
-        let is_waited_for =
-            !self.inbox.is_empty() || !self.reports.is_empty() || !self.apart.is_empty();
-        is_waited_for || ((self.is_hungry || self.mail.has_off()) && !self.is_stopping)
+    /// Whether the next turn need not wait for an input.
+    pub fn has_work(&self) -> bool {
+        let has_requests =
+            !self.inbox.is_empty() || !self.outcomes.is_empty() || !self.bisection.is_empty();
+        has_requests || ((self.has_backlog || !self.disabled.is_empty()) && !self.is_stopping)
     }
 
     pub fn stats(&self) -> Stats {
-        let in_flight = u64::from(self.mail.in_flight());
+        let in_flight = u64::from(self.webhooks.in_flight());
         let deliveries = DeliveryStats { in_flight, ..self.stats.deliveries };
         let (in_flight, inbox) = (self.in_flight, self.inbox.len());
         Stats { in_flight, inbox, deliveries, ..self.stats.clone() }
     }
 
-    /// One thing that happened, and what follows from it.
+    /// Takes one input and returns the outputs.
     pub fn poll(&mut self, now: Timestamp, input: Input) -> Vec<Output> {
         let mut outputs = self.enqueue(input);
         outputs.extend(self.next_turn(now).map(Output::Turn));
         outputs
     }
 
-    /// The same, without a turn yet: for a host that has more to tell before it runs one.
+    /// The same without a turn: for a host that has more inputs before it runs one.
     pub fn enqueue(&mut self, input: Input) -> Vec<Output> {
         let mut outputs = Vec::new();
         match input {
@@ -161,60 +167,64 @@ impl Engine {
             Input::Saved(commit) => self.saved(*commit, &mut outputs),
             Input::NotSaved(error) => self.not_saved(&error, &mut outputs),
             Input::Failed(failed) => self.failed(failed, &mut outputs),
-            Input::Returned(returned) => self.returned(returned),
-            Input::CameBack(came_back) => {
-                let CameBack { flow, endpoint, event } = came_back;
-                self.stats.brought(&event);
-                self.mail.came_back(endpoint);
-                self.reports.push_back(Report { flow, event: event.into() });
-            }
-            Input::TimePassed => self.may_look = true,
+            Input::EffectDone(done) => self.effect_done(done),
+            Input::TimePassed => self.tick_pending = true,
             Input::TimeJumped => {
-                self.is_hungry = true;
-                self.mail.want_retries();
+                self.has_backlog = true;
+                self.webhooks.want_retries();
             }
             Input::Stop => self.is_stopping = true,
         }
         outputs
     }
 
-    /// Answers whoever waited, and lets be done what was decided.
+    /// Answers the callers, and hands out the effects of the turn.
     fn saved(&mut self, commit: Commit, outputs: &mut Vec<Output>) {
         let Some(turn) = self.turn.take() else { return };
         add(&mut self.stats.turns, 1);
-        add(&mut self.stats.requests, u64::try_from(turn.places.len()).unwrap_or(u64::MAX));
+        add(&mut self.stats.requests, u64::try_from(turn.origins.len()).unwrap_or(u64::MAX));
         self.stats.last_turn_at = Some(turn.admitted_at);
         if commit.time.is_some() {
             self.stats.not_saved_at = None;
         }
-        let has_effects = !commit.effects.is_empty();
-        for (place, answer) in turn.places.into_iter().zip(commit.answers) {
-            match place {
-                Place::Caller(ticket) => {
-                    // Something new may be ready at once.
-                    self.is_hungry = true;
-                    if matches!(answer, Ok(Reply::Replayed(_))) {
-                        self.mail.want_retries();
+        // Webhook calls say nothing about the lanes of channels.
+        let has_effects = commit.effects.iter().any(|effect| endpoint(effect).is_none());
+        for (origin, answer) in turn.origins.into_iter().zip(commit.answers) {
+            match origin {
+                Origin::Caller(ticket) => {
+                    // The request may have made a flow that is due at once.
+                    self.has_backlog = true;
+                    if matches!(answer, Ok(Reply::Webhooks(webhooks::Reply::Replayed(_)))) {
+                        self.webhooks.want_retries();
                     }
                     outputs.push(Output::Answer(ticket, Ok(answer)));
                 }
-                Place::Report { report, .. } => {
-                    self.is_hungry = true;
+                Origin::Outcome { outcome, .. } => {
+                    self.has_backlog = true;
                     if let Err(rejection) = answer {
-                        let flow = report.flow.to_string();
-                        self.stats.alert(turn.admitted_at, Alert::NotTaken { flow, rejection });
+                        let flow = outcome.flow.to_string();
+                        let alert = Alert::OutcomeRejected { flow, rejection };
+                        self.stats.alert(turn.admitted_at, alert);
                     }
                 }
-                Place::Wake { lane, limit } => {
-                    self.woken(&lane, (answer, limit), has_effects, turn.admitted_at);
+                Origin::Claim { lane, limit } => {
+                    self.claimed(&lane, (answer, limit), has_effects, turn.admitted_at);
                 }
-                Place::SetAside { .. } | Place::SetAsideDelivery => {
-                    self.put_off(answer, turn.admitted_at);
+                Origin::Quarantine { .. } => {
+                    let reply = answer.ok().and_then(flow::Quarantine::reply);
+                    self.quarantined(reply, turn.admitted_at);
                 }
-                Place::Deliver(asked) => self.delivering(&asked, answer, turn.admitted_at),
-                Place::Cancel(endpoint) => {
-                    if matches!(answer, Ok(Reply::Woken(woken)) if !woken.flows.is_empty()) {
-                        self.mail.switched_off(endpoint);
+                Origin::QuarantineDelivery => {
+                    let reply = answer.ok().and_then(webhooks::Quarantine::reply);
+                    self.quarantined(reply, turn.admitted_at);
+                }
+                Origin::StartDeliveries(round) => {
+                    self.deliveries_started(&round, answer, turn.admitted_at);
+                }
+                Origin::CancelDeliveries(endpoint) => {
+                    let reply = answer.ok().and_then(webhooks::Cancel::reply);
+                    if reply.is_some_and(|reply| !reply.flows.is_empty()) {
+                        self.disabled.push_back(endpoint);
                     }
                 }
             }
@@ -223,130 +233,152 @@ impl Engine {
             let Content::Endpoint(endpoint) = &write.after.content else { continue };
             let Ok(id) = write.after.id.parse() else { continue };
             if !endpoint.is_enabled() {
-                self.mail.switched_off(id);
+                self.disabled.push_back(id);
             } else if endpoint.health.breaker.is_none() {
-                self.mail.is_well(id);
+                self.webhooks.unblock(id);
             }
-        }
-        for parcel in commit.parcels {
-            self.mail.sent(parcel.endpoint, parcel.concurrency, parcel.at);
-            outputs.push(Output::Send(Box::new(parcel)));
         }
         for effect in commit.effects {
-            self.in_flight = self.in_flight.saturating_add(1);
-            if let (Call::Submit { .. }, Some(free)) =
-                (&effect.call, self.free.get_mut(&effect.channel))
-            {
-                *free = free.saturating_sub(1);
-            }
-            outputs.push(Output::Do(effect));
+            self.start(&effect);
+            outputs.push(Output::Run(effect));
         }
     }
 
-    fn woken(
+    fn claimed(
         &mut self,
         lane: &str,
         (answer, limit): (Answer, u32),
         has_effects: bool,
         now: Timestamp,
     ) {
-        let Ok(Reply::Woken(woken)) = answer else {
-            self.is_hungry = true;
+        let Some(reply) = answer.ok().and_then(flow::ClaimDue::reply) else {
+            self.has_backlog = true;
             return;
         };
-        let count = woken.flows.len().saturating_add(woken.refused.len());
+        let count = reply.flows.len().saturating_add(reply.refused.len());
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        // What is frozen is woken and does nothing: there is no hurry to wake it again.
-        let is_careful = self.apart.care(lane).is_some();
-        self.is_hungry |= count >= limit && (has_effects || is_careful);
-        self.apart.went_well(lane, (count, limit), self.limits.wake_max);
-        for (flow, rejection) in woken.refused {
+        // Frozen flows are claimed and do nothing: there is no hurry to claim them again.
+        let is_throttled = self.bisection.throttle(lane).is_some();
+        self.has_backlog |= count >= limit && (has_effects || is_throttled);
+        self.bisection.ramp_up(lane, (count, limit), self.limits.claim_max);
+        for (flow, rejection) in reply.refused {
             self.stats.alert(now, Alert::Refused { flow, rejection });
         }
     }
 
-    fn delivering(&mut self, asked: &Deliver, answer: Answer, now: Timestamp) {
-        let Ok(Reply::Delivering(mut begun)) = answer else {
-            self.is_hungry = true;
+    fn deliveries_started(&mut self, round: &StartDeliveries, answer: Answer, now: Timestamp) {
+        let Some(mut reply) = answer.ok().and_then(StartDeliveries::reply) else {
+            self.has_backlog = true;
             return;
         };
-        for (flow, rejection) in std::mem::take(&mut begun.refused) {
+        for (flow, rejection) in std::mem::take(&mut reply.refused) {
             self.stats.alert(now, Alert::Refused { flow, rejection });
         }
-        self.apart.went_well(MAIL, (begun.count, asked.limit), self.limits.wake_max);
-        self.is_hungry |= self.mail.begun(asked, begun);
+        self.bisection.ramp_up(WEBHOOKS, (reply.count, round.limit), self.limits.claim_max);
+        self.has_backlog |= self.webhooks.on_started(round, reply);
     }
 
-    /// Those behind what was set aside go on at once.
-    fn put_off(&mut self, answer: Answer, now: Timestamp) {
-        self.is_hungry = true;
-        let Ok(Reply::Woken(woken)) = answer else { return };
-        for flow in woken.given_up {
+    /// The flows behind a quarantined one go on at once.
+    fn quarantined(&mut self, reply: Option<flow::ClaimReply>, now: Timestamp) {
+        self.has_backlog = true;
+        let Some(reply) = reply else { return };
+        for flow in reply.dead_lettered {
             add(&mut self.stats.deliveries.unsendable, 1);
-            self.stats.alert(now, Alert::GivenUp { flow });
+            self.stats.alert(now, Alert::DeadLettered { flow });
         }
-        for flow in woken.flows {
-            add(&mut self.stats.set_aside, 1);
-            self.stats.alert(now, Alert::SetAside { flow });
+        for flow in reply.flows {
+            add(&mut self.stats.quarantined, 1);
+            self.stats.alert(now, Alert::Quarantined { flow });
         }
     }
 
-    fn returned(&mut self, returned: Returned) {
-        let Returned { effect, event } = returned;
-        self.stats.heard(&effect.channel, &event);
-        self.in_flight = self.in_flight.saturating_sub(1);
-        if let (Call::Submit { .. }, Some(free)) =
-            (&effect.call, self.free.get_mut(&effect.channel))
-        {
-            *free = free.saturating_add(1);
+    /// Takes the slot of an effect.
+    fn start(&mut self, effect: &Effect) {
+        if let Some((endpoint, slot)) = endpoint(effect) {
+            self.webhooks.start(endpoint, slot.size.unwrap_or(1), slot.at);
+            return;
         }
-        self.reports.push_back(Report { flow: effect.flow, event: event.into() });
+        self.in_flight = self.in_flight.saturating_add(1);
+        if let Some(free) = self.free_slot(effect) {
+            *free = free.saturating_sub(1);
+        }
     }
 
-    /// What is ready together.
+    /// Frees the slot, and keeps the outcome for the next turn.
+    fn effect_done(&mut self, done: EffectDone) {
+        let EffectDone { effect, outcome } = done;
+        self.stats.count(&effect, &outcome);
+        if let Some((endpoint, _)) = endpoint(&effect) {
+            self.webhooks.done(endpoint);
+        } else {
+            self.in_flight = self.in_flight.saturating_sub(1);
+            if let Some(free) = self.free_slot(&effect) {
+                *free = free.saturating_add(1);
+            }
+        }
+        self.outcomes.push_back(EffectOutcome { flow: effect.flow, outcome });
+    }
+
+    fn free_slot(&mut self, effect: &Effect) -> Option<&mut u32> {
+        match &effect.slot.as_ref()?.pool {
+            Pool::Channel(channel) => self.free_slots.get_mut(channel),
+            Pool::Endpoint(_) => None,
+        }
+    }
+
+    /// The requests that are ready together.
     fn next_turn(&mut self, now: Timestamp) -> Option<Vec<Request>> {
         if self.turn.is_some() {
             return None;
         }
-        let group = self.apart.next().unwrap_or_else(|| self.next_group(now));
+        let group = self.bisection.next().unwrap_or_else(|| self.next_group(now));
         if group.is_empty() {
             return None;
         }
-        let (places, requests) =
-            group.into_iter().map(|(place, body)| (place, self.admit(now, body))).unzip();
-        self.turn = Some(UnderWay { places, admitted_at: now });
+        let (origins, requests) =
+            group.into_iter().map(|(origin, body)| (origin, self.admit(now, body))).unzip();
+        self.turn = Some(RunningTurn { origins, admitted_at: now });
         Some(requests)
     }
 
-    /// What channels have said comes first: it frees money and hands.
+    /// Outcomes of effects come first: they free money and slots.
     fn next_group(&mut self, now: Timestamp) -> Group {
         let mut group = Group::new();
         while group.len() < self.limits.batch_max {
-            let Some(report) = self.reports.pop_front() else { break };
-            let body = Body::Report(report.clone());
-            group.push((Place::Report { report, failures: 0 }, body));
+            let Some(outcome) = self.outcomes.pop_front() else { break };
+            let body = outcome.clone().into();
+            group.push((Origin::Outcome { outcome, failures: 0 }, body));
         }
         while group.len() < self.limits.batch_max {
             let Some((ticket, body)) = self.inbox.pop_front() else { break };
-            group.push((Place::Caller(ticket), body));
+            group.push((Origin::Caller(ticket), body));
         }
-        for (lane, place, body) in self.looks(now) {
-            if self.apart.care(&lane).is_some() {
-                self.apart.push(vec![(place, body)]);
+        for (lane, origin, body) in self.due_claims(now) {
+            if self.bisection.throttle(&lane).is_some() {
+                self.bisection.push(vec![(origin, body)]);
             } else {
-                group.push((place, body));
+                group.push((origin, body));
             }
         }
-        if let Some(endpoint) = self.mail.next_off().filter(|_| !self.is_stopping) {
-            let body = Body::Mail(MailBody::Cancel { endpoint, limit: self.limits.wake_max });
-            group.push((Place::Cancel(endpoint), body));
+        if let Some(endpoint) = self.disabled.pop_front().filter(|_| !self.is_stopping) {
+            let cancel = webhooks::Cancel { endpoint, limit: self.limits.claim_max };
+            group.push((Origin::CancelDeliveries(endpoint), cancel.into()));
         }
-        if group.is_empty() { self.apart.next().unwrap_or_default() } else { group }
+        if group.is_empty() { self.bisection.next().unwrap_or_default() } else { group }
     }
 
     fn admit(&mut self, now: Timestamp, body: Body) -> Request {
         self.admitted = self.admitted.saturating_add(1);
         let seed = self.seed.child(["request", &self.admitted.to_string()]);
         Request { admission: Admission::new(now, seed), body }
+    }
+}
+
+/// The endpoint of a webhook call, and its slot.
+fn endpoint(effect: &Effect) -> Option<(EndpointId, &Slot)> {
+    let slot = effect.slot.as_ref()?;
+    match slot.pool {
+        Pool::Endpoint(endpoint) => Some((endpoint, slot)),
+        Pool::Channel(_) => None,
     }
 }

@@ -1,18 +1,17 @@
-//! Turns that fail, by hand: how often they run, and who is told.
+//! The engine as a value: bisection of failed turns, paused lanes, clocks that are set back, rounds of the scheduler.
 
-use bursar_core::apply::apply;
-use bursar_core::channel::{Channel, Clocks};
-use bursar_core::commit::Commit;
+use bursar_core::flow::{self, ClaimReply, Round, RoundReply};
 use bursar_core::ids::{EndpointId, Seed};
-use bursar_core::ledger::Event;
-use bursar_core::records::ReadSet;
-use bursar_core::request::{Batch, Body, Delivering, Reply, Request, Woken};
-use bursar_core::rulebook::Rulebook;
+use bursar_core::ledger::rulebook::Rulebook;
+use bursar_core::ledger::{self, LedgerEvent, Post};
+use bursar_core::payouts::channel::{Channel, Clocks};
 use bursar_core::rules::Rules;
+use bursar_core::turn::{Body, Commit, ReadSet, Reply, Request, TurnInput, apply};
+use bursar_core::webhooks::{self, DeliveriesStarted};
 use bursar_store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 
-use super::mail::Mail;
+use super::fair::FairScheduler;
 use super::{Cause, Engine, Failed, Input, Limits, Output, Ticket, Unanswered};
 
 fn engine() -> Engine {
@@ -35,39 +34,43 @@ fn engine() -> Engine {
 }
 
 fn post(reference: u64) -> Body {
-    Body::Post(Event {
+    let event = LedgerEvent {
         name: "ADJUSTMENT_CREDIT".to_owned(),
         reference: reference.to_string(),
         variables: std::collections::BTreeMap::new(),
         effective_at: None,
-    })
+    };
+    Post { event, actor: None }.into()
 }
 
 fn start() -> Timestamp {
     Timestamp::from_second(1_794_700_800).unwrap()
 }
 
-/// What is saved if nothing was asked.
-fn nothing() -> Commit {
+/// The commit of a turn without requests.
+fn empty_commit() -> Commit {
     let rules = Rules::from(Rulebook::bundled().unwrap());
-    apply(&Batch::new(&rules, &[]), ReadSet::default())
+    apply(&TurnInput::new(&rules, &[]), ReadSet::default())
 }
 
-/// What a world says that fails whenever one of these is in a turn, and wakes nobody otherwise.
+/// The end of a turn: it panics if a poisonous request is in it, and claims no flow otherwise.
 fn end(requests: Vec<Request>, is_poison: impl Fn(&Body) -> bool) -> Input {
     if requests.iter().any(|request| is_poison(&request.body)) {
         return Input::Failed(Failed { requests, cause: Cause::Panicked });
     }
     let answer = |request: &Request| {
-        let is_mail = matches!(request.body, Body::Mail(_));
-        let mail = is_mail.then(|| Reply::Delivering(Delivering::default()));
-        Ok(mail.unwrap_or_else(|| Reply::Woken(Woken::default())))
+        Ok(if let Body::Webhooks(webhooks::Request::StartDeliveries(_)) = request.body {
+            let reply = webhooks::Reply::DeliveriesStarted(DeliveriesStarted::default());
+            Reply::Webhooks(reply)
+        } else {
+            Reply::Flows(flow::Reply::Claimed(ClaimReply::default()))
+        })
     };
     let answers = requests.iter().map(answer).collect();
-    Input::Saved(Box::new(Commit { answers, ..nothing() }))
+    Input::Saved(Box::new(Commit { answers, ..empty_commit() }))
 }
 
-/// Runs turns until there is nothing more to do; says how many, and what came of it.
+/// Runs turns until the engine makes no more. Returns the turns, and for each answer whether it is one.
 fn settle(
     engine: &mut Engine,
     now: Timestamp,
@@ -88,71 +91,76 @@ fn settle(
                     assert!(failed.as_ref().is_none_or(|error| *error == Unanswered::Failed));
                     answers.push((ticket, failed.is_none()));
                 }
-                Output::Do(effect) => panic!("nothing is done: {effect:?}"),
-                Output::Send(parcel) => panic!("nothing is sent: {parcel:?}"),
+                Output::Run(effect) => panic!("no turn has effects: {effect:?}"),
             }
         }
         let Some(ended) = next else { return (turns, answers) };
         input = ended;
     }
-    panic!("it never comes to rest");
+    panic!("the engine makes turns without end");
 }
 
 #[test]
-fn one_among_a_thousand_is_found_by_halving() {
+fn bisection_finds_one_failing_request_among_a_thousand() {
     let mut engine = engine();
     for number in 0..1_000 {
         engine.enqueue(Input::Asked { ticket: Ticket(number), body: post(number) });
     }
-    let is_poison = |body: &Body| matches!(body, Body::Post(event) if event.reference == "617");
+    let is_poison = |body: &Body| {
+        let Body::Ledger(ledger::Request::Post(post)) = body else { return false };
+        post.event.reference == "617"
+    };
     let (turns, answers) = settle(&mut engine, start(), is_poison);
     assert!(turns.len() <= 25, "{} turns", turns.len());
     assert_eq!(answers.len(), 1_000);
     assert!(answers.iter().all(|(ticket, is_good)| *is_good == (*ticket != Ticket(617))));
-    // In the order in which they were asked.
+    // In the order of the requests.
     assert!(answers.is_sorted());
-    assert!(engine.is_idle() && !engine.is_eager());
+    assert!(engine.is_idle() && !engine.has_work());
 }
 
 #[test]
-fn a_lane_that_nothing_helps_rests_for_a_minute() {
+fn a_lane_whose_first_flow_cannot_be_quarantined_is_paused_for_a_minute() {
     let mut engine = engine();
     let is_poison = |body: &Body| {
-        let wakes = matches!(body, Body::Wake(wake) if wake.lane == "payout");
-        wakes || matches!(body, Body::SetAside { lane, .. } if lane == "payout")
+        let Body::Flows(request) = body else { return false };
+        match request {
+            flow::Request::ClaimDue(claim) => claim.lane == "payout",
+            flow::Request::Quarantine(quarantine) => quarantine.lane == "payout",
+            flow::Request::EffectOutcome(_) => false,
+        }
     };
     let (turns, _) = settle(&mut engine, start(), is_poison);
-    let set_aside = |turns: &[Vec<Request>]| {
-        let mut requests = turns.iter().flatten();
-        requests.any(|request| matches!(request.body, Body::SetAside { .. }))
-    };
-    assert!(set_aside(&turns));
+    let is_quarantine =
+        |request: &Request| matches!(request.body, Body::Flows(flow::Request::Quarantine(_)));
+    let has_quarantine = |turns: &[Vec<Request>]| turns.iter().flatten().any(is_quarantine);
+    assert!(has_quarantine(&turns));
     assert_eq!(engine.stats().alerts, 1);
-    // Half a minute later the other lanes are looked into, and that one is not.
+    // Half a minute later the engine claims from all other lanes.
     let later = start() + SignedDuration::from_secs(30);
     let (turns, _) = settle(&mut engine, later, is_poison);
     assert_eq!(turns.len(), 1);
-    assert_eq!(turns[0].len(), 5, "reservations, what sleeps or is to be sent, and what is told");
+    assert_eq!(turns[0].len(), 4, "leases of deliveries, submissions, schedules, deliveries");
     let later = start() + SignedDuration::from_secs(61);
     let (turns, _) = settle(&mut engine, later, is_poison);
-    assert!(set_aside(&turns), "tried again");
-    // And once it goes well, it is a lane like any other.
+    assert!(has_quarantine(&turns), "the lane is claimed from again");
+    // Once a claim succeeds, the lane is like any other.
     let later = start() + SignedDuration::from_secs(130);
     let (_, answers) = settle(&mut engine, later, |_| false);
     assert_eq!(answers, Vec::new());
     let (turns, _) = settle(&mut engine, later + SignedDuration::from_secs(1), |_| false);
-    assert_eq!((turns.len(), turns[0].len()), (1, 6));
+    assert_eq!((turns.len(), turns[0].len()), (1, 5));
 }
 
 #[test]
-fn a_clock_that_is_set_back_does_not_keep_flows_waiting() {
+fn a_clock_that_is_set_back_does_not_stop_claims() {
     let mut engine = engine();
     settle(&mut engine, start(), |_| false);
     let (turns, _) = settle(&mut engine, start() - SignedDuration::from_hours(1), |_| false);
     assert_eq!(turns.len(), 1);
 }
 
-/// Whoever watches must not be told that all is well by turns that had nothing to write.
+/// Turns that had nothing to write do not clear `not_saved_at`: they prove nothing about the disk.
 #[test]
 fn an_engine_that_could_not_save_says_so_until_it_has_saved() {
     let mut engine = engine();
@@ -165,36 +173,43 @@ fn an_engine_that_could_not_save_says_so_until_it_has_saved() {
         });
         engine.stats().not_saved_at
     };
-    assert_eq!(turn(Ok(nothing())), None);
+    assert_eq!(turn(Ok(empty_commit())), None);
     assert_eq!(turn(Err(StoreError::Unavailable("full".to_owned()))), Some(start()));
-    assert_eq!(turn(Ok(nothing())), Some(start()), "nothing was written");
-    assert_eq!(turn(Ok(Commit { time: Some(start()), ..nothing() })), None);
+    assert_eq!(turn(Ok(empty_commit())), Some(start()), "nothing was written");
+    assert_eq!(turn(Ok(Commit { time: Some(start()), ..empty_commit() })), None);
 }
 
-/// Otherwise the loop would run without a pause until something of theirs comes back.
+fn endpoint() -> EndpointId {
+    EndpointId::new(start(), &Seed::from(1), 0)
+}
+
+fn round(scheduler: &mut FairScheduler<EndpointId>, now: Timestamp) -> Round<EndpointId> {
+    scheduler.round(now, 500, 500).unwrap()
+}
+
+/// Otherwise the loop would run without a pause until an effect of the endpoint is done.
 #[test]
-fn whoever_takes_no_more_is_looked_at_once_in_a_second() {
+fn a_full_endpoint_is_claimed_for_once_in_a_second() {
     let at = |second: i64| start() + SignedDuration::from_secs(second);
-    let endpoint = EndpointId::new(start(), &Seed::from(1), 0);
-    let mut mail = Mail::default();
-    mail.sent(endpoint, 1, at(0));
-    let full = Delivering { full: [endpoint].into(), ..Delivering::default() };
-    let first = mail.deliver(at(2), 500, 500).unwrap();
-    assert!(mail.begun(&first, full.clone()), "somebody behind it may want something");
-    let second = mail.deliver(at(2), 500, 500).unwrap();
-    assert_eq!(second.skipped, [endpoint].into());
-    assert!(!mail.begun(&second, Delivering::default()), "there is nothing to do");
-    assert_eq!(mail.deliver(at(3), 500, 500).unwrap().skipped, [].into());
+    let mut scheduler = FairScheduler::default();
+    scheduler.start(endpoint(), 1, at(0));
+    let full = RoundReply { full: [endpoint()].into(), ..RoundReply::default() };
+    let first = round(&mut scheduler, at(2));
+    assert!(scheduler.on_started(&first, full), "an endpoint behind it may have more due");
+    let second = round(&mut scheduler, at(2));
+    assert_eq!(second.skipped, [endpoint()].into());
+    assert!(!scheduler.on_started(&second, RoundReply::default()), "there is nothing to start");
+    assert_eq!(round(&mut scheduler, at(3)).skipped, [].into());
 }
 
 #[test]
-fn a_clock_that_is_set_back_leaves_no_endpoint_alone_for_longer() {
-    let endpoint = EndpointId::new(start(), &Seed::from(1), 0);
-    let mut mail = Mail::default();
-    let first = mail.deliver(start(), 500, 500).unwrap();
+fn a_clock_that_is_set_back_does_not_prolong_a_block() {
+    let mut scheduler = FairScheduler::default();
+    let first = round(&mut scheduler, start());
     let until = start() + SignedDuration::from_mins(30);
-    mail.begun(&first, Delivering { blocked: [(endpoint, until)].into(), ..Delivering::default() });
-    assert_eq!(mail.deliver(start(), 500, 500).unwrap().skipped, [endpoint].into());
+    let blocked = RoundReply { blocked: [(endpoint(), until)].into(), ..RoundReply::default() };
+    scheduler.on_started(&first, blocked);
+    assert_eq!(round(&mut scheduler, start()).skipped, [endpoint()].into());
     let back = start() - SignedDuration::from_hours(1);
-    assert_eq!(mail.deliver(back, 500, 500).unwrap().skipped, [].into());
+    assert_eq!(round(&mut scheduler, back).skipped, [].into());
 }

@@ -1,21 +1,22 @@
-//! Requests and flows that make turns fail: they are alone with it, and nothing is lost.
+//! Requests and flows that make turns fail: the engine isolates them, and nothing is lost.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bursar_core::effect::Effect;
 use bursar_core::flow::Flow;
 use bursar_core::ids::Seed;
-use bursar_core::request::{Body, Reply};
-use bursar_core::verify::Verifier;
-use bursar_engine::{Alert, Channels, Clock, Handle, Host, Limits, TestClock, Unanswered};
+use bursar_core::ledger::verify::Verifier;
+use bursar_core::payouts::{Call, Create, Order};
+use bursar_core::turn::{Ask as _, Body};
+use bursar_engine::{Alert, Clock, Handle, Host, Limits, Outside, TestClock, Unanswered};
 use bursar_store::{Memory, Postgres, Query, Sqlite, Store};
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
 
 use crate::cluster::Cluster;
-use crate::poison::{BAD, Fails, Poison, Said, Says, pays};
+use crate::outside::{ChannelAnswer, channel, pays};
+use crate::poison::{BAD, Fails, Poison};
 use crate::request::{block_on, create, create_for, fund, open_merchant, rules};
 use crate::scratch::Scratch;
 
@@ -29,10 +30,10 @@ impl Clock for Still {
     }
 }
 
-fn start<S: Store + 'static>(store: S, channels: Arc<dyn Channels>) -> (JoinHandle<S>, Handle) {
+fn start<S: Store + 'static>(store: S, outside: impl Outside) -> (JoinHandle<S>, Handle) {
     let clock = Arc::new(TestClock::over(Arc::new(Still)));
     let settings = (Limits::default(), Seed::from(7));
-    let (host, handle) = Host::new(store, Arc::new(rules()), channels, clock, settings);
+    let (host, handle) = Host::new(store, Arc::new(rules()), Arc::new(outside), clock, settings);
     (tokio::task::spawn_local(host.run()), handle)
 }
 
@@ -67,11 +68,11 @@ pub(crate) async fn assert_sound(books: &mut impl Query) {
     assert_eq!(report.differences, Vec::<String>::new());
 }
 
-/// Forty good payouts and a bad one in the middle, all due together, and an hour.
-async fn an_hour_with_a_bad_one(books: impl Store + Query + 'static, fails: Fails) {
+/// Thirty-nine good payouts and a bad one in the middle, all due together; an hour passes.
+async fn an_hour_with_a_bad_payout(books: impl Store + Query + 'static, fails: Fails) {
     let store = Poison::new(books, fails);
     let is_armed = Arc::clone(&store.is_armed);
-    let (running, handle) = start(store, Arc::new(Says(pays)));
+    let (running, handle) = start(store, channel(pays));
     ask(&handle, open_merchant("m1")).await;
     ask(&handle, fund("m1")).await;
     ask(&handle, open_merchant(BAD)).await;
@@ -91,11 +92,11 @@ async fn an_hour_with_a_bad_one(books: impl Store + Query + 'static, fails: Fail
     let expected = [(("m1", "SUCCESS"), 39), ((BAD, "SCHEDULED"), 1)];
     assert_eq!(statuses(&flows), expected.into(), "{fails:?}");
     let bad = flows.iter().find(|flow| flow.merchant == BAD).unwrap();
-    // Set aside after 1, 2, 4, 8, 16 and 32 minutes.
-    assert_eq!(bad.parked.unwrap().times, 6, "{fails:?}");
-    assert_eq!(stats.set_aside, 6, "{fails:?}");
+    // Quarantined for 1, 2, 4, 8, 16 and 32 minutes.
+    assert_eq!(bad.backoff.unwrap().times, 6, "{fails:?}");
+    assert_eq!(stats.quarantined, 6, "{fails:?}");
     assert_eq!(stats.alerts, 6, "{fails:?}");
-    let alert = Alert::SetAside { flow: bad.name() };
+    let alert = Alert::Quarantined { flow: bad.name() };
     assert!(stats.latest_alerts.iter().all(|(_, found)| *found == alert));
     let (seen, unseen) = if fails == Fails::Conflicting {
         (stats.conflicts, stats.panics)
@@ -108,41 +109,41 @@ async fn an_hour_with_a_bad_one(books: impl Store + Query + 'static, fails: Fail
 }
 
 #[test]
-fn a_flow_that_cannot_be_loaded_is_set_aside_and_all_others_go_on() {
-    block_on(an_hour_with_a_bad_one(Memory::default(), Fails::Loading));
+fn a_flow_that_cannot_be_loaded_is_quarantined_and_all_others_go_on() {
+    block_on(an_hour_with_a_bad_payout(Memory::default(), Fails::Loading));
 }
 
 #[test]
 fn a_flow_that_cannot_be_saved_is_set_aside_and_all_others_go_on() {
-    block_on(an_hour_with_a_bad_one(Memory::default(), Fails::Saving));
+    block_on(an_hour_with_a_bad_payout(Memory::default(), Fails::Saving));
 }
 
 #[test]
-fn a_flow_that_always_conflicts_is_set_aside_and_all_others_go_on() {
-    block_on(an_hour_with_a_bad_one(Memory::default(), Fails::Conflicting));
+fn a_flow_that_always_conflicts_is_quarantined_and_all_others_go_on() {
+    block_on(an_hour_with_a_bad_payout(Memory::default(), Fails::Conflicting));
 }
 
 #[test]
-fn what_a_failed_turn_had_begun_is_rolled_back_by_a_file() {
+fn sqlite_rolls_back_a_failed_turn() {
     let scratch = Scratch::new();
-    block_on(an_hour_with_a_bad_one(Sqlite::open(scratch.path()).unwrap(), Fails::Saving));
+    block_on(an_hour_with_a_bad_payout(Sqlite::open(scratch.path()).unwrap(), Fails::Saving));
 }
 
 #[test]
-fn what_a_failed_turn_had_begun_is_rolled_back_by_a_server() {
+fn postgres_rolls_back_a_failed_turn() {
     let cluster = Cluster::start();
     block_on(async {
         let books = Postgres::open(&cluster.url()).await.unwrap();
-        an_hour_with_a_bad_one(books, Fails::Loading).await;
+        an_hour_with_a_bad_payout(books, Fails::Loading).await;
     });
 }
 
 #[test]
-fn a_flow_that_cannot_even_be_set_aside_keeps_only_its_lane_waiting() {
+fn a_flow_that_cannot_be_quarantined_pauses_only_its_lane() {
     block_on(async {
         let store = Poison::new(Memory::default(), Fails::Everything);
         let is_armed = Arc::clone(&store.is_armed);
-        let (running, handle) = start(store, Arc::new(Says(pays)));
+        let (running, handle) = start(store, channel(pays));
         ask(&handle, open_merchant("m1")).await;
         ask(&handle, fund("m1")).await;
         ask(&handle, open_merchant(BAD)).await;
@@ -152,12 +153,12 @@ fn a_flow_that_cannot_even_be_set_aside_keeps_only_its_lane_waiting() {
         is_armed.store(true, Ordering::SeqCst);
         handle.advance(90).await.unwrap();
         let stats = handle.stats();
-        let alert = Alert::LaneRests { lane: "schedule:wallet".to_owned() };
+        let alert = Alert::LanePaused { lane: "schedule:wallet".to_owned() };
         assert_eq!(stats.latest_alerts.back().map(|(_, alert)| alert), Some(&alert));
-        // Others are made and sent: they wait in another lane.
+        // Others are created and sent: they wait in another lane.
         ask(&handle, create("m1", 1)).await;
         handle.advance(60).await.unwrap();
-        // Whatever it was, it is over.
+        // The bug is fixed.
         is_armed.store(false, Ordering::SeqCst);
         handle.advance(60).await.unwrap();
         handle.stop();
@@ -170,12 +171,12 @@ fn a_flow_that_cannot_even_be_set_aside_keeps_only_its_lane_waiting() {
 }
 
 #[test]
-fn a_request_that_makes_a_turn_fail_is_told_so_and_its_neighbours_are_answered() {
+fn a_request_that_makes_a_turn_fail_is_answered_with_failed_and_all_others_succeed() {
     for fails in [Fails::Loading, Fails::Saving, Fails::Conflicting] {
         block_on(async {
             let store = Poison::new(Memory::default(), fails);
             let is_armed = Arc::clone(&store.is_armed);
-            let (running, handle) = start(store, Arc::new(Says(pays)));
+            let (running, handle) = start(store, channel(pays));
             ask(&handle, open_merchant("m1")).await;
             ask(&handle, fund("m1")).await;
             ask(&handle, open_merchant(BAD)).await;
@@ -201,20 +202,20 @@ fn a_request_that_makes_a_turn_fail_is_told_so_and_its_neighbours_are_answered()
             handle.stop();
             let mut books = running.await.unwrap().books;
             assert_eq!(statuses(&flows(&mut books).await), [(("m1", "SUCCESS"), 98)].into());
-            // Halving finds two among a hundred in a few turns.
+            // Bisection finds two among a hundred in a few turns.
             assert!(stats.panics + stats.conflicts <= 20, "{stats:?}");
-            assert_eq!(stats.alerts, 0, "whoever asked was told");
+            assert_eq!(stats.alerts, 0, "the callers know: no alert is raised");
             assert_sound(&mut books).await;
         });
     }
 }
 
 #[test]
-fn a_panic_behind_the_commit_is_not_taken_for_nothing_done() {
+fn a_panic_after_the_commit_is_answered_as_unknown() {
     block_on(async {
-        let store = Poison::new(Memory::default(), Fails::BehindTheCommit);
+        let store = Poison::new(Memory::default(), Fails::AfterTheCommit);
         let is_armed = Arc::clone(&store.is_armed);
-        let (running, handle) = start(store, Arc::new(Says(pays)));
+        let (running, handle) = start(store, channel(pays));
         ask(&handle, open_merchant(BAD)).await;
         ask(&handle, fund(BAD)).await;
         is_armed.store(true, Ordering::SeqCst);
@@ -224,8 +225,8 @@ fn a_panic_behind_the_commit_is_not_taken_for_nothing_done() {
         assert!(text.starts_with("whether the commit was saved is not known"), "{text}");
         is_armed.store(false, Ordering::SeqCst);
         let again = handle.ask(create(BAD, 1)).await.unwrap().unwrap();
-        assert!(matches!(again, Reply::Flow { is_replay: true, .. }), "it had been done");
-        // If its submission was planned behind such a commit, nobody sent it: its lease ends and it is asked about.
+        assert!(Create::reply(again).unwrap().is_replay, "it had been done");
+        // A submission planned in such a commit was never sent: its lease ends and the channel is queried.
         handle.advance(300).await.unwrap();
         handle.stop();
         let mut books = running.await.unwrap().books;
@@ -234,32 +235,32 @@ fn a_panic_behind_the_commit_is_not_taken_for_nothing_done() {
     });
 }
 
-/// The books fail from the moment at which the channel has paid: what it says cannot be taken note of.
+/// The store fails from the moment at which the channel has paid: the outcome cannot be saved.
 #[test]
-fn a_report_that_makes_turns_fail_is_dropped_and_the_channel_is_asked_again() {
+fn an_outcome_that_makes_turns_fail_is_dropped_and_the_channel_is_queried() {
     block_on(async {
         let store = Poison::new(Memory::default(), Fails::Saving);
         let is_armed = Arc::clone(&store.is_armed);
         let arms = Arc::clone(&is_armed);
         let sent = Arc::new(AtomicBool::new(false));
         let first = Arc::clone(&sent);
-        let says = move |effect: &Effect| {
+        let answers = move |call: &Call| {
             if !first.swap(true, Ordering::SeqCst) {
                 arms.store(true, Ordering::SeqCst);
             }
-            pays(effect)
+            pays(call)
         };
-        let (running, handle) = start(store, Arc::new(Says(says)));
+        let (running, handle) = start(store, channel(answers));
         ask(&handle, open_merchant(BAD)).await;
         ask(&handle, fund(BAD)).await;
         ask(&handle, create(BAD, 1)).await;
         handle.advance(1).await.unwrap();
         assert!(sent.load(Ordering::SeqCst), "it was sent");
         let stats = handle.stats();
-        // Twice with what was ready beside it, then three times alone.
-        assert_eq!((stats.dropped_reports, stats.panics), (1, 5));
+        // Twice together with other requests, then three times alone.
+        assert_eq!((stats.dropped_outcomes, stats.panics), (1, 5));
         is_armed.store(false, Ordering::SeqCst);
-        // The lease ends, the outcome is unknown, and the first question is answered.
+        // The lease ends, the outcome is unknown, and the first query is answered.
         handle.advance(300).await.unwrap();
         handle.stop();
         let mut books = running.await.unwrap().books;
@@ -274,16 +275,16 @@ fn a_report_that_makes_turns_fail_is_dropped_and_the_channel_is_asked_again() {
 }
 
 #[test]
-fn a_connector_that_panics_has_said_nothing() {
+fn a_panic_of_the_connector_leaves_the_outcome_unknown() {
     block_on(async {
-        let says = |effect: &Effect| -> Said {
-            match effect.call {
-                bursar_core::effect::Call::Submit { .. } => panic!("a bug in the connector"),
-                bursar_core::effect::Call::Query => pays(effect),
+        let answers = |call: &Call| -> ChannelAnswer {
+            match call.order {
+                Order::Submit { .. } => panic!("a bug in the connector"),
+                Order::Query => pays(call),
             }
         };
-        let (running, handle) =
-            start(Poison::new(Memory::default(), Fails::Saving), Arc::new(Says(says)));
+        let store = Poison::new(Memory::default(), Fails::Saving);
+        let (running, handle) = start(store, channel(answers));
         ask(&handle, open_merchant("m1")).await;
         ask(&handle, fund("m1")).await;
         ask(&handle, create("m1", 1)).await;

@@ -1,24 +1,23 @@
-//! Leases end on a clock that nobody can set, and effects run wherever they are told to.
+//! Leases end on the monotonic clock, and effects run on the runtime that the host is given.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use bursar_core::effect::{Call, Effect};
+use bursar_core::flow::Effect;
 use bursar_core::ids::Seed;
-use bursar_core::payout::{Event, Outcome};
-use bursar_engine::{Channels, Clock, Host, Limits, TestClock};
+use bursar_core::payouts::Order;
+use bursar_engine::{Clock, Host, Limits, Outside, Running, TestClock};
 use bursar_store::{Memory, Query as _};
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use crate::failing::Still;
+use crate::outside::{outcome, payout_call, pays};
 use crate::request::{block_on, create, fund, open_merchant, rules};
 
-/// Set back by an hour and forward again, between any two looks at it.
+/// Set back by an hour and forward again between any two readings.
 #[derive(Debug, Default)]
 struct Jumping(AtomicBool);
 
@@ -29,32 +28,28 @@ impl Clock for Jumping {
     }
 }
 
-/// What was seen of each effect: how long its lease was, and which thread it ran on.
+/// The lease and the thread of each effect.
 type Seen = Arc<Mutex<Vec<(Duration, ThreadId)>>>;
 
-/// Notes what it sees, and pays or is never heard of again.
+/// A channel that records each effect, and pays or never answers.
 #[derive(Debug, Clone)]
-struct Watcher {
+struct Recorder {
     seen: Seen,
     is_silent: bool,
 }
 
-impl Channels for Watcher {
-    fn run(
-        &self,
-        effect: Effect,
-        deadline: Instant,
-    ) -> Pin<Box<dyn Future<Output = Event> + Send>> {
-        let Watcher { seen, is_silent } = self.clone();
+impl Outside for Recorder {
+    fn run(&self, effect: Effect, deadline: Instant) -> Running {
+        let Recorder { seen, is_silent } = self.clone();
         Box::pin(async move {
             let lease = deadline.duration_since(Instant::now());
             seen.lock().unwrap().push((lease, std::thread::current().id()));
             if is_silent {
                 std::future::pending::<()>().await;
             }
-            let Call::Submit { r#try, .. } = effect.call else { panic!("nothing to ask") };
-            let outcome = Outcome::Paid { provider_reference: None };
-            Event::Submitted { attempt: effect.attempt, r#try, outcome }
+            let call = payout_call(&effect);
+            assert!(matches!(call.order, Order::Submit { .. }), "there is nothing to query");
+            outcome(&effect, pays(call))
         })
     }
 }
@@ -62,25 +57,25 @@ impl Channels for Watcher {
 /// A minute for a wallet's answer, and the slack.
 const LEASE: Duration = Duration::from_secs(75);
 
-async fn until(mut is_so: impl FnMut() -> bool) {
+async fn until(mut condition: impl FnMut() -> bool) {
     for _ in 0..100_000 {
-        if is_so() {
+        if condition() {
             return;
         }
         tokio::task::yield_now().await;
     }
-    panic!("it never came to be");
+    panic!("the condition never held");
 }
 
 #[test]
 fn a_wall_clock_that_jumps_does_not_extend_a_lease() {
     block_on(async {
         let seen = Seen::default();
-        let channels = Arc::new(Watcher { seen: Arc::clone(&seen), is_silent: false });
+        let outside = Arc::new(Recorder { seen: Arc::clone(&seen), is_silent: false });
         let clock = Arc::new(Jumping::default());
         let settings = (Limits::default(), Seed::from(1));
         let (host, handle) =
-            Host::new(Memory::default(), Arc::new(rules()), channels, clock, settings);
+            Host::new(Memory::default(), Arc::new(rules()), outside, clock, settings);
         let running = tokio::task::spawn_local(host.run());
         handle.ask(open_merchant("m1")).await.unwrap().unwrap();
         handle.ask(fund("m1")).await.unwrap().unwrap();
@@ -98,14 +93,14 @@ fn a_wall_clock_that_jumps_does_not_extend_a_lease() {
 }
 
 #[test]
-fn what_has_not_come_back_when_its_lease_ends_is_given_up() {
+fn an_effect_without_an_outcome_is_abandoned_when_its_lease_ends() {
     block_on(async {
         let seen = Seen::default();
-        let channels = Arc::new(Watcher { seen: Arc::clone(&seen), is_silent: true });
+        let outside = Arc::new(Recorder { seen: Arc::clone(&seen), is_silent: true });
         let clock = Arc::new(TestClock::over(Arc::new(Still)));
         let settings = (Limits::default(), Seed::from(1));
         let (host, handle) =
-            Host::new(Memory::default(), Arc::new(rules()), channels, clock, settings);
+            Host::new(Memory::default(), Arc::new(rules()), outside, clock, settings);
         let running = tokio::task::spawn_local(host.run());
         handle.ask(open_merchant("m1")).await.unwrap().unwrap();
         handle.ask(fund("m1")).await.unwrap().unwrap();
@@ -114,9 +109,9 @@ fn what_has_not_come_back_when_its_lease_ends_is_given_up() {
         until(|| handle.stats().in_flight == 1).await;
         while handle.stats().channels["wallet"].unknown == 0 {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            assert!(sent_at.elapsed() < LEASE + Duration::from_secs(2), "it is waited for");
+            assert!(sent_at.elapsed() < LEASE + Duration::from_secs(2), "the engine still waits");
         }
-        assert!(sent_at.elapsed() >= LEASE, "it was given up too early");
+        assert!(sent_at.elapsed() >= LEASE, "the engine abandoned it too early");
         handle.stop();
         let mut books = running.await.unwrap();
         assert_eq!(seen.lock().unwrap().first().unwrap().0, LEASE);
@@ -126,20 +121,20 @@ fn what_has_not_come_back_when_its_lease_ends_is_given_up() {
 }
 
 #[test]
-fn turns_have_a_thread_of_their_own_and_effects_run_elsewhere() {
-    let elsewhere = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+fn turns_run_on_their_own_thread_and_effects_on_another_runtime() {
+    let effects = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let seen = Seen::default();
-    let channels = Arc::new(Watcher { seen: Arc::clone(&seen), is_silent: false });
+    let outside = Arc::new(Recorder { seen: Arc::clone(&seen), is_silent: false });
     let clock = Arc::new(TestClock::default());
     let settings = (Limits::default(), Seed::from(1));
-    let (host, handle) = Host::new(Memory::default(), Arc::new(rules()), channels, clock, settings);
-    let host = host.with_effects_on(elsewhere.handle().clone());
+    let (host, handle) = Host::new(Memory::default(), Arc::new(rules()), outside, clock, settings);
+    let host = host.with_effects_on(effects.handle().clone());
     let turns = std::thread::spawn(move || {
         let own = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         own.block_on(host.run())
     });
     let turns_on = turns.thread().id();
-    elsewhere.block_on(async {
+    effects.block_on(async {
         handle.ask(open_merchant("m1")).await.unwrap().unwrap();
         handle.ask(fund("m1")).await.unwrap().unwrap();
         for number in 0..20 {
@@ -149,7 +144,7 @@ fn turns_have_a_thread_of_their_own_and_effects_run_elsewhere() {
     });
     handle.stop();
     let mut books = turns.join().unwrap();
-    let flows = elsewhere.block_on(books.flows(None, 100)).unwrap();
+    let flows = effects.block_on(books.flows(None, 100)).unwrap();
     assert!(flows.iter().all(|flow| flow.state.status() == "SUCCESS"));
     let seen = seen.lock().unwrap();
     assert_eq!(seen.len(), 20);

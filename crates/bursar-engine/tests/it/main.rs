@@ -1,4 +1,4 @@
-//! The embedded engine on a real file, with a channel that lies low, refuses and forgets to answer.
+//! The embedded engine on real stores, with channels and endpoints that are slow, refuse, fail or never answer.
 
 #![expect(
     clippy::expect_used,
@@ -12,15 +12,17 @@
 #[path = "../../../bursar-store/tests/it/cluster.rs"]
 mod cluster;
 mod contended;
+mod deliveries;
 mod failing;
-mod hostile;
+mod hostile_channel;
 mod leases;
-mod mail;
+mod outside;
 mod payouts;
 mod poison;
 mod request;
 #[expect(dead_code, reason = "other tests write files")]
 #[path = "../../../bursar-store/tests/it/scratch.rs"]
 mod scratch;
-mod told;
-mod watching;
+mod test_clock;
+mod unreadable_reply;
+mod webhooks;

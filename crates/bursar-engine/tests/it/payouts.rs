@@ -1,26 +1,26 @@
-//! Hundreds of payouts through a hostile channel, with an engine that is stopped dead again and again.
+//! Payouts through a hostile channel, with engines that are killed again and again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use bursar_core::commit::SavedCommit;
-use bursar_core::control::{Scope, Switch, Turned};
-use bursar_core::flow::FlowState;
+use bursar_core::flow::Flow;
+use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::ids::Seed;
-use bursar_core::payout::Payout;
-use bursar_core::request::{Body, Reply};
+use bursar_core::ledger;
+use bursar_core::ledger::verify::Verifier;
+use bursar_core::payouts::Payout;
 use bursar_core::rules::Rules;
-use bursar_core::verify::Verifier;
+use bursar_core::turn::{Body, Reply, SavedCommit};
 use bursar_engine::{Clock, Handle, Host, Limits, Unanswered};
 use bursar_store::{Postgres, Query, Sqlite, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
-use crate::hostile::Hostile;
+use crate::hostile_channel::HostileChannel;
 use crate::request::{block_on, create, fund, open_merchant, rules};
 use crate::scratch::Scratch;
 
-/// Every look at it is five seconds later: what takes an hour in life takes a moment here.
+/// Every reading is five seconds later than the last, so that hours pass in a moment.
 #[derive(Debug, Clone)]
 struct FastClock(Arc<Mutex<Timestamp>>);
 
@@ -32,30 +32,30 @@ impl Clock for FastClock {
     }
 }
 
-/// What every engine shares: the rules, the channel, and time.
-struct Place {
+/// The rules, the channel and the clock that all engines share.
+struct Environment {
     rules: Arc<Rules>,
-    channel: Hostile,
+    channel: HostileChannel,
     clock: FastClock,
 }
 
-impl Place {
+impl Environment {
     fn new() -> Self {
         let start = Timestamp::from_second(1_794_700_800).unwrap();
         Self {
             rules: Arc::new(rules()),
-            channel: Hostile::default(),
+            channel: HostileChannel::default(),
             clock: FastClock(Arc::new(Mutex::new(start))),
         }
     }
 
     fn host<S: Store>(&self, store: S, life: u64, limits: Limits) -> (Host<S>, Handle) {
-        let (channels, clock) = (Arc::new(self.channel.clone()), Arc::new(self.clock.clone()));
-        Host::new(store, Arc::clone(&self.rules), channels, clock, (limits, Seed::from(life)))
+        let (outside, clock) = (Arc::new(self.channel.clone()), Arc::new(self.clock.clone()));
+        Host::new(store, Arc::clone(&self.rules), outside, clock, (limits, Seed::from(life)))
     }
 
-    /// An engine that is stopped dead after this many moments, in the middle of everything.
-    async fn short_life<S: Store + 'static>(&self, store: S, life: u64) {
+    /// Runs an engine and kills it in the middle of its work; the number decides when.
+    async fn run_and_kill<S: Store + 'static>(&self, store: S, life: u64) {
         let (host, handle) = self.host(store, life, Limits::default());
         let running = tokio::task::spawn_local(host.run());
         let crash = async {
@@ -64,16 +64,16 @@ impl Place {
             }
         };
         tokio::select! {
-            () = ask_for_everything(&handle) => {}
+            () = submit_everything(&handle) => {}
             () = crash => {}
         }
         running.abort();
-        assert!(running.await.is_err(), "it is gone");
+        assert!(running.await.is_err(), "the engine was killed");
     }
 
-    /// An engine that is left alone for three hours, and then until it is over: this channel answers every question
-    /// in the end, and how many hours that takes depends on how fast the database is.
-    async fn long_life<S: Store + 'static>(
+    /// Runs an engine for three hours, and then until every payout is decided. The channel answers every query in the
+    /// end; how many hours that takes depends on the speed of the database.
+    async fn run_to_the_end<S: Store + 'static>(
         &self,
         store: S,
         life: u64,
@@ -81,7 +81,7 @@ impl Place {
     ) -> S {
         let (host, handle) = self.host(store, life, Limits::default());
         let running = tokio::task::spawn_local(host.run());
-        ask_for_everything(&handle).await;
+        submit_everything(&handle).await;
         let end = self.clock.now() + SignedDuration::from_hours(3);
         while self.clock.now() < end {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -98,16 +98,11 @@ impl Place {
 
     async fn payouts(&self, store: &mut impl Query) -> Vec<Payout> {
         let flows = store.flows(None, u32::MAX).await.unwrap();
-        let payout = |state| match state {
-            FlowState::Payout(payout) => *payout,
-            FlowState::Reservation(_) | FlowState::PayIn(_) | FlowState::Delivery(_) => {
-                panic!("there are only payouts")
-            }
-        };
-        flows.into_iter().map(|flow| payout(flow.state)).collect()
+        let payout = |flow: &Flow| flow.state.payout().expect("there are only payouts").clone();
+        flows.iter().map(payout).collect()
     }
 
-    /// Whether all is decided that the channel can decide.
+    /// Whether every payout is final, or ambiguous because the channel does not know it.
     async fn is_over(&self, store: &mut impl Query) -> bool {
         let books = self.channel.books();
         let payouts = self.payouts(store).await;
@@ -140,7 +135,7 @@ impl Place {
         assert_eq!(
             settled.iter().collect::<Vec<_>>(),
             paid,
-            "what was paid is settled, and nothing else"
+            "exactly the paid payouts are settled"
         );
 
         let accounts = store.accounts().await.unwrap();
@@ -157,8 +152,8 @@ impl Place {
     }
 }
 
-/// Asks again until it is answered: a caller who does not know whether it was done uses the same key.
-async fn insist(handle: &Handle, body: Body) {
+/// Submits a request that a caller repeats under the same key if it does not know whether it was saved.
+async fn submit(handle: &Handle, body: Body) {
     match handle.ask(body).await {
         Ok(answer) => {
             answer.unwrap();
@@ -170,26 +165,26 @@ async fn insist(handle: &Handle, body: Body) {
 
 const PAYOUTS: u32 = 150;
 
-/// All of it, from the beginning: whoever was not answered asks again under the same key.
-async fn ask_for_everything(handle: &Handle) {
-    insist(handle, open_merchant("m1")).await;
-    insist(handle, fund("m1")).await;
+/// Submits all requests from the beginning, each under the same key as before.
+async fn submit_everything(handle: &Handle) {
+    submit(handle, open_merchant("m1")).await;
+    submit(handle, fund("m1")).await;
     for number in 0..PAYOUTS {
-        insist(handle, create("m1", number)).await;
+        submit(handle, create("m1", number)).await;
     }
 }
 
-/// What must be true when everything has come to rest.
-async fn assert_over(place: &Place, store: &mut impl Query) {
-    place.assert_sound(store).await;
-    let payouts = place.payouts(store).await;
+/// Checks the books once every payout is decided.
+async fn assert_over(environment: &Environment, store: &mut impl Query) {
+    environment.assert_sound(store).await;
+    let payouts = environment.payouts(store).await;
     assert_eq!(payouts.len(), usize::try_from(PAYOUTS).unwrap(), "every key made one payout");
     let mut statuses: BTreeMap<&str, u32> = BTreeMap::new();
     for payout in &payouts {
         *statuses.entry(payout.state.status()).or_default() += 1;
     }
-    // Stopped dead between saving and sending: the channel knows nothing of it, and only a person can rule that.
-    let books = place.channel.books();
+    // Killed between saving and sending: the channel does not know the payout, and only an operator can decide it.
+    let books = environment.channel.books();
     for payout in payouts.iter().filter(|payout| !payout.state.is_final()) {
         assert_eq!(payout.reason(), Some("ambiguous"), "{statuses:?}");
         assert!(!books.contains_key(payout.reference()), "{statuses:?}");
@@ -197,71 +192,74 @@ async fn assert_over(place: &Place, store: &mut impl Query) {
     assert!(statuses["SUCCESS"] > 50 && statuses["FAILED"] > 5, "{statuses:?}");
 }
 
-/// Stopped dead 12 times, then left alone.
+/// Killed 12 times, then left to finish.
 #[test]
 fn an_engine_that_is_stopped_dead_loses_and_doubles_nothing() {
-    let (place, scratch) = (Place::new(), Scratch::new());
+    let (environment, scratch) = (Environment::new(), Scratch::new());
     block_on(async {
         for life in 1..=12 {
-            place.short_life(Sqlite::open(scratch.path()).unwrap(), life).await;
+            environment.run_and_kill(Sqlite::open(scratch.path()).unwrap(), life).await;
         }
-        let mut store =
-            place.long_life(Sqlite::open(scratch.path()).unwrap(), 99, async || true).await;
-        assert_over(&place, &mut store).await;
+        let mut store = environment
+            .run_to_the_end(Sqlite::open(scratch.path()).unwrap(), 99, async || true)
+            .await;
+        assert_over(&environment, &mut store).await;
     });
 }
 
-/// Two at once on one database, both asked for the same, each stopped dead again and again while the other goes on.
+/// Both get the same requests, and each is killed again and again while the other goes on.
 #[test]
 fn two_engines_on_one_database_lose_and_double_nothing() {
-    let (place, cluster) = (Place::new(), Cluster::start());
+    let (environment, cluster) = (Environment::new(), Cluster::start());
     block_on(async {
         let open = async || Postgres::open(&cluster.url()).await.unwrap();
         for life in 1..=6 {
             let (one, other) = (open().await, open().await);
             let _: ((), ()) = tokio::join!(
-                place.short_life(one, life * 2),
-                place.short_life(other, life * 2 + 1)
+                environment.run_and_kill(one, life * 2),
+                environment.run_and_kill(other, life * 2 + 1)
             );
         }
         let (one, other) = (open().await, open().await);
-        let is_over = async || place.is_over(&mut open().await).await;
-        let (mut store, _) =
-            tokio::join!(place.long_life(one, 98, is_over), place.long_life(other, 99, is_over));
-        assert_over(&place, &mut store).await;
+        let is_over = async || environment.is_over(&mut open().await).await;
+        let (mut store, _) = tokio::join!(
+            environment.run_to_the_end(one, 98, is_over),
+            environment.run_to_the_end(other, 99, is_over)
+        );
+        assert_over(&environment, &mut store).await;
     });
 }
 
-/// Two engines under load, and somebody throws the switch: from that commit on, nothing is planned to be sent.
+/// An operator freezes all payouts while two engines are under load: no commit after that plans a submission.
 #[test]
 fn after_a_freeze_nothing_is_sent() {
-    let (place, cluster) = (Place::new(), Cluster::start());
+    let (environment, cluster) = (Environment::new(), Cluster::start());
     block_on(async {
         let open = async || Postgres::open(&cluster.url()).await.unwrap();
-        let (one, handle) = place.host(open().await, 1, Limits::default());
-        let (other, other_handle) = place.host(open().await, 2, Limits::default());
+        let (one, handle) = environment.host(open().await, 1, Limits::default());
+        let (other, other_handle) = environment.host(open().await, 2, Limits::default());
         let running = [one, other].map(|host| tokio::task::spawn_local(host.run()));
-        insist(&handle, open_merchant("m1")).await;
-        insist(&handle, fund("m1")).await;
-        let frozen = async {
+        submit(&handle, open_merchant("m1")).await;
+        submit(&handle, fund("m1")).await;
+        let requests = async {
             for number in 0..PAYOUTS {
                 if number == 60 {
-                    let turn = Turned::Freeze { reason: "odd numbers".to_owned() };
-                    let switch = Switch {
+                    let action = FreezeAction::Freeze { reason: "odd numbers".to_owned() };
+                    let freeze = FreezeChange {
                         scope: Scope::Global,
                         actor: "ops".to_owned(),
                         is_approver: false,
-                        turn,
+                        action,
                     };
-                    insist(&other_handle, Body::Switch(switch)).await;
+                    submit(&other_handle, freeze.into()).await;
                 }
-                insist(if number % 2 == 0 { &handle } else { &other_handle }, create("m1", number))
+                submit(if number % 2 == 0 { &handle } else { &other_handle }, create("m1", number))
                     .await;
             }
         };
-        frozen.await;
-        let end = place.clock.now() + SignedDuration::from_mins(30);
-        while place.clock.now() < end {
+        requests.await;
+        let end = environment.clock.now() + SignedDuration::from_mins(30);
+        while environment.clock.now() < end {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
         handle.stop();
@@ -284,12 +282,13 @@ fn after_a_freeze_nothing_is_sent() {
 }
 
 #[test]
-fn a_full_inbox_turns_away_and_a_stopping_engine_takes_nothing() {
-    let (place, scratch) = (Place::new(), Scratch::new());
+fn a_full_inbox_answers_busy_and_a_stopping_engine_answers_stopping() {
+    let (environment, scratch) = (Environment::new(), Scratch::new());
     block_on(async {
         let store = Sqlite::open(scratch.path()).unwrap();
-        let (host, handle) = place.host(store, 1, Limits { inbox_max: 1, ..Limits::default() });
-        // Nobody takes anything out yet.
+        let (host, handle) =
+            environment.host(store, 1, Limits { inbox_max: 1, ..Limits::default() });
+        // The host does not run yet: the inbox is not emptied.
         let first = handle.ask(fund("m1"));
         let mut first = Box::pin(first);
         let waker = std::task::Waker::noop();
@@ -297,7 +296,7 @@ fn a_full_inbox_turns_away_and_a_stopping_engine_takes_nothing() {
         assert!(first.as_mut().poll(&mut context).is_pending());
         assert_eq!(handle.ask(create("m1", 1)).await.unwrap_err(), Unanswered::Busy);
         let running = tokio::task::spawn_local(host.run());
-        assert!(matches!(first.await, Ok(Ok(Reply::Posted(_)))));
+        assert!(matches!(first.await, Ok(Ok(Reply::Ledger(ledger::Reply::Posted(_))))));
         handle.stop();
         running.await.unwrap();
         assert_eq!(handle.ask(create("m1", 1)).await.unwrap_err(), Unanswered::Stopping);

@@ -1,15 +1,15 @@
-//! What the tests ask for, under which rules, and the paused time that they ask it in.
+//! The requests and rules of the tests, and a runtime whose time is paused.
 
 use std::future::Future;
 
-use bursar_core::channel::{Channel, Clocks};
 use bursar_core::idempotency::Key;
-use bursar_core::ledger::Event;
-use bursar_core::payout::{Beneficiary, NewPayout, Remarks};
+use bursar_core::ledger::rulebook::Rulebook;
+use bursar_core::ledger::{LedgerEvent, Post};
+use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::{Beneficiary, ClientMetadata, Create, NewPayout};
 use bursar_core::registry::{Change, Registration};
-use bursar_core::request::Body;
-use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
+use bursar_core::turn::Body;
 use jiff::{SignedDuration, Timestamp};
 
 pub(crate) fn rules() -> Rules {
@@ -32,17 +32,18 @@ pub(crate) fn rules() -> Rules {
 
 pub(crate) fn fund(merchant: &str) -> Body {
     let pairs = [("merchantId", merchant), ("currency", "PKR"), ("amount", "100000")];
-    Body::Post(Event {
+    let event = LedgerEvent {
         name: "ADJUSTMENT_CREDIT".to_owned(),
         reference: format!("start-{merchant}"),
         variables: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         effective_at: None,
-    })
+    };
+    Post { event, actor: None }.into()
 }
 
 pub(crate) fn open_merchant(merchant: &str) -> Body {
     let change = Change::OpenMerchant { id: merchant.to_owned(), name: "Shop".to_owned() };
-    Body::Register(Registration { actor: "ops".to_owned(), change })
+    Registration { actor: "ops".to_owned(), change }.into()
 }
 
 pub(crate) fn create(merchant: &str, number: u32) -> Body {
@@ -64,9 +65,10 @@ pub(crate) fn create_for(merchant: &str, number: u32, scheduled_at: Option<Times
         amount: text("10"),
         beneficiary,
         scheduled_at,
-        remarks: Remarks::default(),
+        remarks: ClientMetadata::default(),
     };
-    Body::CreatePayout { key: Key::new(text(merchant), number.to_string()), payout, actor: None }
+    let key = Key::new(text(merchant), number.to_string());
+    Create { key, payout, actor: None, workflow: None }.into()
 }
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {

@@ -1,4 +1,4 @@
-//! Channels and providers as they are written down, and what they become.
+//! Configuration of channels and providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -7,8 +7,8 @@ use bursar_connect::simulator::Profile;
 use bursar_connect::{
     Auth, Connection, ErrorMap, HttpChannel, HttpSettings, Meaning, Secret, SimChannel, SimSettings,
 };
-use bursar_core::channel::{Channel, Clocks};
 use bursar_core::money::Currency;
+use bursar_core::payouts::channel::{Channel, Clocks};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
@@ -49,7 +49,7 @@ pub struct ChannelConfig {
     seed: Option<u64>,
 }
 
-/// Secrets stay out of what is printed.
+/// Omits secrets.
 impl std::fmt::Debug for ChannelConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ChannelConfig").field("kind", &self.kind).finish_non_exhaustive()
@@ -103,7 +103,7 @@ impl ChannelConfig {
         self.bank_id.as_deref().unwrap_or(default)
     }
 
-    /// What the core knows about it. A simulated channel pays every currency of the markets.
+    /// The channel as the core sees it. A simulated channel pays every currency of the markets.
     pub fn channel(
         &self,
         name: &str,
@@ -159,7 +159,7 @@ impl ChannelConfig {
         })
     }
 
-    /// What its error codes mean: the usual ones, and its own.
+    /// The meaning of its error codes: the defaults and its own.
     pub fn error_map(&self, name: &str) -> Result<ErrorMap, Failure> {
         let mut map = ErrorMap::default();
         for (code, word) in &self.errors {
@@ -178,7 +178,7 @@ impl ChannelConfig {
         Ok(map)
     }
 
-    /// The way to it.
+    /// The connection to the channel.
     pub fn connection(&self, channel: &Channel) -> Result<Connection, Failure> {
         let name = &channel.name;
         let timeout = |key, span: SignedDuration| {

@@ -7,9 +7,9 @@ mod webhooks;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bursar_core::host::Naming;
+use bursar_core::flow::host::Naming;
+use bursar_core::ledger::pricing::Tariff;
 use bursar_core::money::Currency;
-use bursar_core::pricing::Tariff;
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -63,7 +63,7 @@ pub struct AlertsConfig {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TemporalConfig {
-    /// No two merchants use the same idempotency key: workflows are called by it alone.
+    /// Idempotency keys are unique across merchants: the workflow id needs no merchant.
     keys_are_unique: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct MarketFees {
     pub vat_basis_points: u32,
 }
 
-/// What a market charges.
+/// The fees of a market.
 #[derive(Debug, Clone)]
 pub struct Market {
     pub name: String,
@@ -137,7 +137,7 @@ impl Config {
         Some(self.ledger.chart.clone()).filter(|path| !path.as_os_str().is_empty())
     }
 
-    /// The bank of whoever does not name one.
+    /// The bank of channels and providers that do not name one.
     pub fn default_bank_id(&self) -> Result<&str, Failure> {
         check_identifier("default_bank_id", &self.default_bank_id)?;
         Ok(&self.default_bank_id)
@@ -171,7 +171,7 @@ impl Config {
     }
 }
 
-/// What becomes part of an account address.
+/// Checks a value that becomes part of an account address.
 pub fn check_identifier(what: &str, value: &str) -> Result<(), Failure> {
     let is_good = (1..=64).contains(&value.len())
         && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');

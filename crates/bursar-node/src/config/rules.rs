@@ -1,11 +1,11 @@
-//! What the configuration means to the core, to the channels and to the server.
+//! Conversion of the configuration into the rules of the core, the connections and the server settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_connect::{Connections, ErrorMap};
-use bursar_core::host::Hosting;
+use bursar_core::flow::host::Hosting;
+use bursar_core::ledger::rulebook::Rulebook;
 use bursar_core::money::Currency;
-use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
 use bursar_server::{AlertLimits, CallbackSettings};
 use jiff::SignedDuration;
@@ -14,7 +14,7 @@ use super::{Config, check_identifier};
 use crate::failure::Failure;
 
 impl Config {
-    /// Everything that decides besides the records.
+    /// The rules of the core.
     pub fn rules(&self, rulebook: Rulebook) -> Result<Rules, Failure> {
         let markets = self.markets()?;
         let currencies: BTreeSet<Currency> = markets.iter().map(|market| market.currency).collect();
@@ -28,7 +28,7 @@ impl Config {
         for (name, provider) in &self.providers {
             if self.channels.contains_key(name) {
                 return Err(Failure::new(format!(
-                    "the configuration cannot be used: `{name}` is a channel and a provider, and nobody could tell whose callbacks are whose. Nothing was started; give one of them another name"
+                    "the configuration cannot be used: `{name}` is a channel and a provider, and their callbacks would have the same path. Nothing was started; give one of them another name"
                 )));
             }
             if let Some(bank) = &provider.bank_id {
@@ -49,7 +49,7 @@ impl Config {
         })
     }
 
-    /// In whole units: what the cents would decide is not worth a second rule.
+    /// In whole units; fractions are rejected, because currencies differ in their decimals.
     fn four_eyes_above(&self) -> Result<i64, Failure> {
         let text = &self.review.four_eyes_above;
         let (units, cents) = text.split_once('.').unwrap_or((text, ""));
@@ -62,7 +62,7 @@ impl Config {
         })
     }
 
-    /// The ways to the channels.
+    /// The connections to the channels.
     pub fn connections(&self, rules: &Rules) -> Result<Connections, Failure> {
         let mut connections = Vec::new();
         for (name, config) in &self.channels {
@@ -73,7 +73,7 @@ impl Config {
         Ok(Connections::new(connections))
     }
 
-    /// Who may tell us something, and how they prove who they are.
+    /// Callback settings of every channel and provider that signs callbacks.
     pub fn callbacks(&self) -> Result<BTreeMap<String, CallbackSettings>, Failure> {
         let mut callbacks = BTreeMap::new();
         for (name, config) in &self.channels {

@@ -1,4 +1,4 @@
-//! What the configuration accepts, and what it says about the rest.
+//! Accepted and rejected configurations.
 
 use super::{Config, DEFAULTS, merge, override_with, parse};
 

@@ -1,11 +1,11 @@
-//! How merchants are told: the schedule of attempts, the name on the headers, and where nothing is sent.
+//! Configuration of webhooks: retry policy, header names and blocked hosts.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bursar_connect::webhook::{Policy, Sender, Settings};
-use bursar_core::delivery::Schedule;
+use bursar_core::webhooks::delivery::RetryPolicy;
 use jiff::SignedDuration;
 use serde::Deserialize;
 
@@ -22,11 +22,11 @@ pub struct WebhooksConfig {
     pub nameservers: Vec<SocketAddr>,
 }
 
-/// What an attempt may take besides the time for its answer: waiting for a connection, and for the books.
+/// Added to the request timeout for the lease of an attempt: waiting for a connection and for the commit.
 const MARGIN_S: i64 = 5;
 
 impl WebhooksConfig {
-    /// Whoever sends, and knows where nothing is sent.
+    /// The webhook sender with its host policy.
     pub fn sender(&self) -> Result<Arc<Sender>, Failure> {
         let wrong = |error: String| {
             Failure::new(format!(
@@ -44,7 +44,7 @@ impl WebhooksConfig {
         Ok(Arc::new(Sender::new(settings).map_err(|error| wrong(error.to_string()))?))
     }
 
-    pub(super) fn schedule(&self) -> Result<Schedule, Failure> {
+    pub(super) fn schedule(&self) -> Result<RetryPolicy, Failure> {
         if self.retry_schedule_s.len() > 64 || !(1..=300).contains(&self.timeout_s) {
             return Err(Failure::new(
                 "the configuration cannot be used: webhooks.retry_schedule_s has at most 64 pauses, and webhooks.timeout_s is 1 to 300. Nothing was started",
@@ -52,10 +52,10 @@ impl WebhooksConfig {
         }
         let seconds = |seconds: &u32| SignedDuration::from_secs(i64::from(*seconds));
         let lease = i64::from(self.timeout_s).saturating_add(MARGIN_S);
-        Ok(Schedule {
+        Ok(RetryPolicy {
             pauses: self.retry_schedule_s.iter().map(seconds).collect(),
             lease: SignedDuration::from_secs(lease),
-            ..Schedule::default()
+            ..RetryPolicy::default()
         })
     }
 }

@@ -13,8 +13,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::terminal::{self, Out, printable};
 
-/// A table can be laid out only when all its rows are there; a long list becomes several tables, so that no list
-/// needs the memory of the machine.
+/// A table is laid out from all its rows; a long list is split into several tables to bound memory.
 const TABLE_ROWS_MAX: usize = 1_000;
 
 #[derive(Debug, Args)]
@@ -35,9 +34,9 @@ impl Format {
 
 #[derive(Debug)]
 pub struct Column {
-    /// Its name in JSON and CSV, which programs rely on.
+    /// The name in JSON and CSV; stable for programs.
     key: &'static str,
-    /// Its heading in a table; without one it is not shown there.
+    /// The heading in a table; a column without one is omitted there.
     title: Option<&'static str>,
     is_number: bool,
 }
@@ -47,31 +46,31 @@ impl Column {
         Self { key, title: Some(title), is_number: false }
     }
 
-    /// Numbers stand behind all texts.
+    /// Number columns follow all text columns.
     pub const fn number(key: &'static str, title: &'static str) -> Self {
         Self { key, title: Some(title), is_number: true }
     }
 
-    /// A text that only programs need.
+    /// A text for JSON and CSV only.
     pub const fn detail(key: &'static str) -> Self {
         Self { key, title: None, is_number: false }
     }
 }
 
-/// Rows of one kind.
+/// A part of a report: rows with the same columns.
 #[derive(Debug)]
 pub struct Section {
     pub key: &'static str,
     pub columns: &'static [Column],
-    /// In a table, its rows stand below those of the section before it, with this label.
+    /// In a table, the rows follow those of the previous section, with this label.
     pub label: Option<&'static str>,
 }
 
-/// Nothing where there is nothing to say.
+/// The text of a cell; none for an empty cell.
 pub type Cell = Option<String>;
 
-/// A report with one section is an array in JSON, one with several is an object. CSV is one section: a column that is
-/// summed must not hold its own total.
+/// In JSON, a report with one section is an array, and one with several is an object. CSV has one section, so that the sum
+/// of a column does not include its own total.
 #[derive(Debug)]
 pub struct Report {
     sections: &'static [Section],
@@ -87,7 +86,7 @@ enum Writer {
 }
 
 impl Report {
-    /// `facts` are what JSON says about the whole.
+    /// `facts` are fields of the whole report, in JSON only.
     pub fn begin(
         format: &Format,
         sections: &'static [Section],
@@ -161,7 +160,7 @@ impl Report {
         Ok(())
     }
 
-    /// `facts` are what JSON says about the whole, and what only the rows could tell.
+    /// `facts` are fields of the whole report that are known after its rows, in JSON only.
     pub fn end(self, facts: &[(&'static str, Value)]) -> Result<(), Failure> {
         match self.writer {
             Writer::Table { mut out, base, mut rows } => {
@@ -185,7 +184,7 @@ impl Report {
     }
 }
 
-/// Rows that are JSON objects already. A column's key may lead into them: `data/status`.
+/// Lays out JSON objects as a table. The key of a column may be a path: `data/status`.
 pub fn table_of(columns: &[Column], rows: &[Value]) -> String {
     let shown = || columns.iter().filter(|column| column.title.is_some());
     let cell = |row: &Value, column: &Column| {
@@ -197,7 +196,7 @@ pub fn table_of(columns: &[Column], rows: &[Value]) -> String {
     terminal::table(&header, numbers_from, rows.collect()).to_string()
 }
 
-/// A JSON value as people write it.
+/// A JSON value as text for a terminal.
 pub fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -285,12 +284,12 @@ fn chosen(sections: &[Section], key: &str) -> Result<usize, Failure> {
 
 fn csv_cell<'c>((column, cell): (&Column, &'c Cell)) -> Cow<'c, str> {
     let text = cell.as_deref().unwrap_or_default();
-    if column.is_number { Cow::Borrowed(text) } else { harmless(text) }
+    if column.is_number { Cow::Borrowed(text) } else { escape_formula(text) }
 }
 
-/// A spreadsheet runs a text that looks like a formula, and whoever sends us a reference chooses the text. With an
-/// apostrophe in front it stays a text.
-fn harmless(text: &str) -> Cow<'_, str> {
+/// CSV injection: a spreadsheet evaluates text that looks like a formula, and references are chosen by callers. A leading
+/// apostrophe keeps it text.
+fn escape_formula(text: &str) -> Cow<'_, str> {
     let runs = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if text.starts_with(runs) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
 }

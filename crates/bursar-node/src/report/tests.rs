@@ -1,9 +1,9 @@
-//! What a spreadsheet would run.
+//! Escaping of formulas in CSV.
 
-use super::{Column, csv_cell, harmless};
+use super::{Column, csv_cell, escape_formula};
 
 #[test]
-fn a_text_that_a_spreadsheet_would_run_is_made_harmless() {
+fn a_text_that_a_spreadsheet_would_run_is_escaped() {
     for (text, expected) in [
         ("=HYPERLINK(\"x\")", "'=HYPERLINK(\"x\")"),
         ("+1", "'+1"),
@@ -15,7 +15,7 @@ fn a_text_that_a_spreadsheet_would_run_is_made_harmless() {
         ("r-1=2", "r-1=2"),
         ("", ""),
     ] {
-        assert_eq!(harmless(text), expected);
+        assert_eq!(escape_formula(text), expected);
     }
 }
 

@@ -1,4 +1,4 @@
-//! A dev server of one's own: a Temporal cluster in memory, on a port that nobody has, gone when it is dropped.
+//! A Temporal dev server: an in-memory cluster on a free port, killed when it is dropped.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -16,35 +16,35 @@ use crate::failure::Failure;
 
 pub(crate) struct DevServer {
     child: Child,
-    /// What it has to say once it has ended.
-    words: JoinHandle<String>,
+    /// The first bytes of its standard error, available once it has ended.
+    stderr: JoinHandle<String>,
 }
 
-/// Why there is no server.
+/// Why the server did not start.
 enum NotUp {
-    /// It began, and ended by itself.
+    /// The process started and exited.
     Ended(Failure),
     Other(Failure),
 }
 
-/// How often it is started before it is believed that it cannot.
+/// How often the server is started before giving up.
 const ATTEMPTS: u32 = 4;
-/// Names the program, where it is not in `PATH`.
+/// The path of the program, if it is not in `PATH`.
 const VARIABLE: &str = "BURSAR_TEMPORAL_CLI";
-/// How long it may take to come up, and how often it is asked.
-const PATIENCE: Duration = Duration::from_mins(1);
-const REST: Duration = Duration::from_millis(200);
-/// As much as anybody wants to read.
-const WORDS_MAX: u64 = 2_000;
+/// How long the server may take to start, and how often it is polled.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Bytes of standard error that are kept for the failure message.
+const STDERR_MAX: u64 = 2_000;
 
 impl DevServer {
-    /// Starts it, and waits until it answers. The options say everything but the address.
+    /// Starts the server and waits until it answers. Sets the address in the options.
     pub(crate) async fn start(options: &mut ClusterOptions) -> Result<(Self, Cluster), Failure> {
         for _ in 1..ATTEMPTS {
             match Self::attempt(options).await {
                 Ok(started) => return Ok(started),
                 Err(NotUp::Other(failure)) => return Err(failure),
-                // Somebody has taken one of its ports meanwhile, perhaps.
+                // Another process may have taken one of its ports.
                 Err(NotUp::Ended(_)) => {}
             }
         }
@@ -64,13 +64,13 @@ impl DevServer {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
-            // Ctrl-C is for this process, which lets go of it last.
+            // Ctrl-C must reach this process only, which stops the server last.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| NotUp::Other(not_started(&program, &error)))?;
-        let words = tokio::spawn(listen(child.stderr.take()));
-        let mut server = Self { child, words };
+        let stderr = tokio::spawn(read_stderr(child.stderr.take()));
+        let mut server = Self { child, stderr };
         let cluster = server.answer(options).await?;
         Ok((server, cluster))
     }
@@ -84,37 +84,37 @@ impl DevServer {
             };
             let ended = self.child.try_wait().map_err(|error| NotUp::Other(error.into()))?;
             if ended.is_some() {
-                let words = (&mut self.words).await.unwrap_or_default();
+                let stderr = (&mut self.stderr).await.unwrap_or_default();
                 return Err(NotUp::Ended(Failure::new(format!(
                     "the Temporal dev server has ended: {}. Nothing was started",
-                    words.trim()
+                    stderr.trim()
                 ))));
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > START_TIMEOUT {
                 return Err(NotUp::Other(Failure::new(format!(
                     "the Temporal dev server does not answer: {error}. Nothing was started"
                 ))));
             }
-            tokio::time::sleep(REST).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// It has nothing to save.
+    /// Kills the server; it has no state to save.
     pub(crate) async fn stop(mut self) {
-        // Whoever is gone already need not be stopped.
+        // It fails only if the process has already exited.
         drop(self.child.kill().await);
     }
 }
 
-/// The first words are kept; the rest is read, or the server would wait for somebody who does.
-async fn listen(stderr: Option<ChildStderr>) -> String {
-    let mut words = Vec::new();
+/// Keeps the first bytes and drains the rest, so that the server does not block on a full pipe.
+async fn read_stderr(stderr: Option<ChildStderr>) -> String {
+    let mut kept = Vec::new();
     if let Some(mut stderr) = stderr {
-        // What cannot be read is not there.
-        drop((&mut stderr).take(WORDS_MAX).read_to_end(&mut words).await);
+        // A read error ends the text.
+        drop((&mut stderr).take(STDERR_MAX).read_to_end(&mut kept).await);
         drop(tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await);
     }
-    String::from_utf8_lossy(&words).into_owned()
+    String::from_utf8_lossy(&kept).into_owned()
 }
 
 fn free_port() -> Result<u16, Failure> {

@@ -1,25 +1,25 @@
-//! The Temporal host, put together: the office that workers ask, and how a process joins a cluster.
+//! The Temporal host: the port that workers call, and how a process connects to a cluster.
 
 mod dev_server;
-mod office;
-mod venue;
+mod port;
+mod temp_cluster;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bursar_temporal::{Cluster, ClusterOptions, NotConnected, Office, Relay};
+use bursar_temporal::{Cluster, ClusterOptions, HostPort, NotConnected, Relay};
 
 use crate::failure::Failure;
 
-pub use office::{NodeOffice, Reader};
-pub use venue::Venue;
+pub use port::{NodePort, Reader};
+pub use temp_cluster::TempCluster;
 
-/// How often a cluster that is not there is asked for.
-const AGAIN: Duration = Duration::from_secs(1);
+/// Pause between attempts to connect.
+const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Waits for the cluster to come up; only a mistake in the configuration ends the wait.
+/// Waits until the cluster is reachable; only a wrong configuration is a failure.
 pub async fn join(options: &ClusterOptions) -> Result<Cluster, Failure> {
-    let mut was_said = false;
+    let mut was_logged = false;
     loop {
         match Cluster::connect(options).await {
             Ok(cluster) => {
@@ -30,20 +30,20 @@ pub async fn join(options: &ClusterOptions) -> Result<Cluster, Failure> {
                 return Err(Failure::new(error.to_string()));
             }
             Err(error @ (NotConnected::Unreachable(_) | NotConnected::NoNamespace(_))) => {
-                if !was_said {
+                if !was_logged {
                     tracing::warn!(address = %options.address, %error, "waiting for the cluster");
                 }
-                was_said = true;
-                tokio::time::sleep(AGAIN).await;
+                was_logged = true;
+                tokio::time::sleep(RECONNECT_PAUSE).await;
             }
         }
     }
 }
 
-/// Tells the cluster what is saved for it, once it is up.
-pub async fn relay(office: Arc<dyn Office>, options: ClusterOptions) -> Failure {
+/// Relays the outbox to the cluster once it is reachable.
+pub async fn relay(port: Arc<dyn HostPort>, options: ClusterOptions) -> Failure {
     match join(&options).await {
-        Ok(cluster) => match Relay::new(office, &cluster).run().await {},
+        Ok(cluster) => match Relay::new(port, &cluster).run().await {},
         Err(failure) => failure,
     }
 }

@@ -1,24 +1,33 @@
-//! What people did, for the record.
+//! The audit log: actions of people.
 
 use axum::Json as Reply;
 use axum::extract::State;
 use bursar_core::feed::AuditEntry;
 use bursar_core::ids::CommitId;
-use bursar_store::{AuditPlace, Browse as _};
+use bursar_store::{AuditCursor, Browse as _};
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::pages::{Listed, Page, bad_cursor};
+use super::lists::{Listed, Page, bad_cursor};
 use crate::App;
+use crate::access::{AccessRow, STAFF};
 use crate::extract::Query;
 use crate::problem::Problem;
 
+pub(super) const ACCESS: &[AccessRow] = &[("GET", "/v1/audit", STAFF)];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Entry {
+pub(super) struct AuditLogEntry {
     #[schema(value_type = String, format = DateTime)]
     time: Timestamp,
-    /// The name of the key, and the beginning of its id.
+    /// The name of the API key, and the beginning of its id.
     actor: String,
     /// Such as `payout.confirm_paid`.
     action: String,
@@ -26,13 +35,13 @@ pub(super) struct Entry {
     note: String,
 }
 
-/// Everything that people decided, newest first.
+/// List the audit log, newest first.
 #[utoipa::path(get, path = "/v1/audit", tag = "audit", params(Page),
-    responses((status = 200, body = Listed<Entry>), (status = 400, body = Problem)))]
+    responses((status = 200, body = Listed<AuditLogEntry>), (status = 400, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     Query(page): Query<Page>,
-) -> Result<Reply<Listed<Entry>>, Problem> {
+) -> Result<Reply<Listed<AuditLogEntry>>, Problem> {
     let limit = page.limit()?;
     let place =
         page.cursor.as_deref().map(|text| parse(text).ok_or_else(bad_cursor)).transpose()?;
@@ -40,7 +49,7 @@ pub(super) async fn list(
     let is_full = u32::try_from(found.len()).unwrap_or(u32::MAX) >= limit;
     let next_cursor =
         found.last().filter(|_| is_full).map(|(place, _)| format!("{}.{}", place.commit, place.n));
-    let entry = |(_, entry): (AuditPlace, AuditEntry)| Entry {
+    let entry = |(_, entry): (AuditCursor, AuditEntry)| AuditLogEntry {
         time: entry.time,
         actor: entry.actor,
         action: entry.action,
@@ -50,10 +59,10 @@ pub(super) async fn list(
     Ok(Reply(Listed { data: found.into_iter().map(entry).collect(), next_cursor }))
 }
 
-fn parse(text: &str) -> Option<AuditPlace> {
+fn parse(text: &str) -> Option<AuditCursor> {
     let (commit, n) = text.split_once('.')?;
     let commit: CommitId = commit.parse().ok()?;
-    // Larger numbers do not fit into any store.
+    // Larger numbers do not fit into the stores.
     let n: u32 = n.parse().ok()?;
-    Some(AuditPlace { commit, n: n.into() })
+    Some(AuditCursor { commit, n: n.into() })
 }

@@ -1,21 +1,35 @@
-//! Beneficiaries: whom a merchant pays again and again.
+//! Beneficiaries: registered recipients of a merchant.
 
 use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use bursar_core::payout;
-use bursar_core::registry::{Change, Content, Kind, Payee, Record, RecordKey, Registration};
-use bursar_core::request::Body;
+use bursar_core::payouts;
+use bursar_core::registry::{
+    BeneficiaryRecord, Change, Content, Kind, Record, RecordKey, Registered, Registration,
+};
 use bursar_store::Browse as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::pages::{Listed, Page};
+use super::lists::{Listed, MerchantFilter, Page};
 use crate::App;
+use crate::access::{AccessRow, EVERY_ROLE, PAYERS};
 use crate::auth::Caller;
 use crate::extract::{Json, Query};
 use crate::problem::Problem;
+
+pub(super) const ACCESS: &[AccessRow] = &[
+    ("POST", "/v1/beneficiaries", PAYERS),
+    ("GET", "/v1/beneficiaries", EVERY_ROLE),
+    ("GET", "/v1/beneficiaries/{id}", EVERY_ROLE),
+];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(get))
+}
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -23,9 +37,9 @@ pub(super) struct NewBeneficiary {
     merchant_id: String,
     #[schema(min_length = 1, max_length = 128)]
     name: String,
-    /// A bank account; either this or a telephone number.
+    /// A bank account number; either this or `msisdn`.
     account: Option<String>,
-    /// 6 to 15 digits.
+    /// A telephone number of 6 to 15 digits.
     #[schema(pattern = "^[0-9]{6,15}$")]
     msisdn: Option<String>,
     /// The bank of the account.
@@ -37,10 +51,10 @@ pub(super) struct Beneficiary {
     id: String,
     merchant_id: String,
     name: String,
-    /// Only its end is shown.
+    /// Masked but for the last four characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     account: Option<String>,
-    /// Only its end is shown.
+    /// Masked but for the last four characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     msisdn: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +65,7 @@ pub(super) struct Beneficiary {
 
 impl Beneficiary {
     fn new(record: Record) -> Result<Self, Problem> {
-        let Content::Beneficiary(Payee { merchant, details }) = record.content else {
+        let Content::Beneficiary(BeneficiaryRecord { merchant, details }) = record.content else {
             return Err(Problem::not_found("this id"));
         };
         Ok(Self {
@@ -66,7 +80,7 @@ impl Beneficiary {
     }
 }
 
-/// Enough to recognise it, not enough to use it.
+/// Masks all but the last four characters.
 fn masked(number: &str) -> String {
     let hidden = number.chars().count().saturating_sub(4);
     number
@@ -76,7 +90,7 @@ fn masked(number: &str) -> String {
         .collect()
 }
 
-/// Add somebody to pay.
+/// Register a beneficiary.
 #[utoipa::path(post, path = "/v1/beneficiaries", tag = "beneficiaries", request_body = NewBeneficiary,
     responses((status = 201, body = Beneficiary), (status = 403, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn create(
@@ -86,47 +100,27 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Reply<Beneficiary>), Problem> {
     caller.must_be(&new.merchant_id)?;
     let NewBeneficiary { merchant_id, name, account, msisdn, bank } = new;
-    let details = payout::Beneficiary { name, account, msisdn, bank };
+    let details = payouts::Beneficiary { name, account, msisdn, bank };
     let change = Change::AddBeneficiary { merchant: merchant_id, details };
     let registration = Registration { actor: caller.actor, change };
-    let (record, _) = app.ask_record(Body::Register(registration)).await?;
-    Ok((StatusCode::CREATED, Reply(Beneficiary::new(record)?)))
+    let Registered { record, .. } = app.ask(registration).await?;
+    Ok((StatusCode::CREATED, Reply(Beneficiary::new(*record)?)))
 }
 
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(super) struct Filter {
-    /// Of this merchant only.
-    merchant_id: Option<String>,
-    /// Where to go on: `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// How many, at most 500.
-    #[param(minimum = 1, maximum = 500, default = 50)]
-    limit: Option<u32>,
-}
-
-/// Beneficiaries, newest first.
-#[utoipa::path(get, path = "/v1/beneficiaries", tag = "beneficiaries", params(Filter),
+/// List beneficiaries, newest first.
+#[utoipa::path(get, path = "/v1/beneficiaries", tag = "beneficiaries", params(MerchantFilter, Page),
     responses((status = 200, body = Listed<Beneficiary>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
-    Query(filter): Query<Filter>,
+    Query(filter): Query<MerchantFilter>,
+    Query(page): Query<Page>,
 ) -> Result<Reply<Listed<Beneficiary>>, Problem> {
     let merchant = caller.narrowed(filter.merchant_id)?;
-    let page = Page { cursor: filter.cursor, limit: filter.limit };
-    let limit = page.limit()?;
-    let found = app.0.readers.read(async move |store| {
-        Ok(store
-            .records(Kind::Beneficiary, merchant.as_deref(), page.cursor.as_deref(), limit)
-            .await?
-            .records)
-    });
-    let found = found.await?.into_iter().map(Beneficiary::new).collect::<Result<_, _>>()?;
-    Ok(Reply(Listed::full(found, limit, |beneficiary| beneficiary.id.clone())))
+    app.list_records(Kind::Beneficiary, merchant, page, Beneficiary::new).await
 }
 
-/// One beneficiary.
+/// Get a beneficiary.
 #[utoipa::path(get, path = "/v1/beneficiaries/{id}", tag = "beneficiaries", params(("id" = String, Path)),
     responses((status = 200, body = Beneficiary), (status = 404, body = Problem)))]
 pub(super) async fn get(
@@ -138,12 +132,12 @@ pub(super) async fn get(
     Ok(Reply(Beneficiary::new(record)?))
 }
 
-/// Whoever may not see a beneficiary is told that there is none.
+/// A beneficiary that the caller may not see is not found.
 pub(super) async fn find(
     app: &App,
     caller: &Caller,
     id: String,
-) -> Result<(Record, Payee), Problem> {
+) -> Result<(Record, BeneficiaryRecord), Problem> {
     let key = RecordKey { kind: Kind::Beneficiary, id };
     let found = app.0.readers.read(async move |store| store.record(&key).await).await?;
     let found = found.filter(|record| caller.sees(record.merchant()));

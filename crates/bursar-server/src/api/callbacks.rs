@@ -1,4 +1,4 @@
-//! What channels and providers tell us unasked. Believed only if it is signed.
+//! Callbacks of channels and providers. Only a signed callback is accepted.
 
 use axum::Json as Reply;
 use axum::body::Bytes;
@@ -6,29 +6,42 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use bursar_connect::{ErrorMap, callback};
-use bursar_core::payin::{NewPayIn, Said};
+use bursar_core::flow::Accepted;
+use bursar_core::payins::{NewPayIn, ProviderStatus};
+use bursar_core::payouts::Callback;
 use bursar_core::registry::{Change, Registration, hexadecimal};
-use bursar_core::request::{self, Body, Told};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::{payins, unexpected};
+use super::payins;
 use crate::App;
+use crate::access::{Access, AccessRow};
 use crate::extract::parse;
 use crate::problem::Problem;
 
-/// Where the payout stands now.
+pub(super) const ACCESS: &[AccessRow] = &[
+    ("POST", "/v1/providers/{provider}/callbacks", Access::Signed),
+    ("PUT", "/v1/providers/{provider}/callbacks", Access::Signed),
+];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(post, put))
+}
+
+/// The status of the payout after the callback.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Noted {
+pub(super) struct CallbackReply {
     id: String,
     status: String,
 }
 
-/// What a provider says about a pay-in.
+/// A provider callback about a pay-in.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct ProviderEvent {
-    /// The provider's own name for what it says; the digest of the body, if it has none.
+    /// The provider's id of this callback; by default, the digest of the body.
     event_id: Option<String>,
     merchant_id: String,
     reference: String,
@@ -46,33 +59,35 @@ pub(super) enum Status {
     Failed,
 }
 
-/// A channel speaks about a payout, a provider about a pay-in. `X-Signature: sha256=` and the HMAC-SHA256 of the body.
+/// Provider callback: from a channel about a payout, or from a provider about a pay-in.
+///
+/// `X-Signature` is `sha256=` and the HMAC-SHA256 of the body.
 #[utoipa::path(post, path = "/v1/providers/{provider}/callbacks", tag = "callbacks",
     params(("provider" = String, Path), ("X-Signature" = String, Header)), request_body = ProviderEvent,
-    responses((status = 200, body = Noted), (status = 201), (status = 400, body = Problem), (status = 401, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = CallbackReply), (status = 201), (status = 400, body = Problem), (status = 401, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn post(
     State(app): State<App>,
     Path(provider): Path<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    hear(&app, &provider, &headers, &body).await
+    receive(&app, &provider, &headers, &body).await
 }
 
-/// The same, for those who put.
+/// Provider callback (PUT alias).
 #[utoipa::path(put, path = "/v1/providers/{provider}/callbacks", tag = "callbacks",
     params(("provider" = String, Path), ("X-Signature" = String, Header)), request_body = ProviderEvent,
-    responses((status = 200, body = Noted), (status = 201), (status = 400, body = Problem), (status = 401, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = CallbackReply), (status = 201), (status = 400, body = Problem), (status = 401, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn put(
     State(app): State<App>,
     Path(provider): Path<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    hear(&app, &provider, &headers, &body).await
+    receive(&app, &provider, &headers, &body).await
 }
 
-async fn hear(
+async fn receive(
     app: &App,
     provider: &str,
     headers: &HeaderMap,
@@ -80,7 +95,7 @@ async fn hear(
 ) -> Result<Response, Problem> {
     let signature = headers.get(callback::SIGNATURE_HEADER).and_then(|value| value.to_str().ok());
     let settings = app.0.settings.callbacks.get(provider);
-    // Who has no secret and who signs wrongly are told the same.
+    // An unknown provider and a wrong signature get the same answer.
     let signed = settings
         .zip(signature)
         .filter(|(settings, signature)| callback::verify(&settings.secret, signature, body));
@@ -89,44 +104,31 @@ async fn hear(
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "bad_signature", detail));
     };
     if app.0.rules.channels.contains_key(provider) {
-        tell(app, provider, &settings.errors, body).await
+        payout_callback(app, provider, &settings.errors, body).await
     } else {
-        collect(app, provider, body).await
+        payin_callback(app, provider, body).await
     }
 }
 
-/// About a payout.
-async fn tell(
+async fn payout_callback(
     app: &App,
     channel: &str,
     errors: &ErrorMap,
     body: &[u8],
 ) -> Result<Response, Problem> {
-    let told = callback::parse_with(errors, body).map_err(|error| {
+    let parsed = callback::parse_with(errors, body).map_err(|error| {
         if matches!(error, callback::BadCallback::Unmapped(_)) {
             app.0.metrics.unmapped_callback(channel);
         }
         Problem::bad_request(error.to_string())
     })?;
-    let callback::Callback { reference, evidence } = told;
-    let told = Told { channel: channel.to_owned(), reference, evidence };
-    match app.ask(Body::Tell(told)).await? {
-        request::Reply::Noted { name, status } => {
-            Ok(Reply(Noted { id: name, status: status.to_owned() }).into_response())
-        }
-        request::Reply::Posted(_)
-        | request::Reply::Flow { .. }
-        | request::Reply::Woken(_)
-        | request::Reply::Delivering(_)
-        | request::Reply::Driven(_)
-        | request::Reply::Carried(_)
-        | request::Reply::Replayed(_)
-        | request::Reply::Registered { .. } => Err(unexpected()),
-    }
+    let callback::Callback { reference, evidence } = parsed;
+    let callback = Callback { channel: channel.to_owned(), reference, evidence };
+    let Accepted { name, status } = app.ask(callback).await?;
+    Ok(Reply(CallbackReply { id: name, status: status.to_owned() }).into_response())
 }
 
-/// About a pay-in.
-async fn collect(app: &App, provider: &str, body: &[u8]) -> Result<Response, Problem> {
+async fn payin_callback(app: &App, provider: &str, body: &[u8]) -> Result<Response, Problem> {
     let event: ProviderEvent = parse(body)?;
     let payin = NewPayIn {
         key: None,
@@ -137,22 +139,22 @@ async fn collect(app: &App, provider: &str, body: &[u8]) -> Result<Response, Pro
         currency: event.currency,
         amount: event.amount,
         said: match event.status {
-            Status::Pending => Said::Pending,
-            Status::Completed => Said::Completed,
-            Status::Failed => Said::Failed,
+            Status::Pending => ProviderStatus::Pending,
+            Status::Completed => ProviderStatus::Completed,
+            Status::Failed => ProviderStatus::Failed,
         },
         event: event.event_id.unwrap_or_else(|| hexadecimal(&Sha256::digest(body))),
     };
-    let (reference, said) = (payin.reference.clone(), payin.said);
+    let (reference, status) = (payin.reference.clone(), payin.said);
     let taken = payins::take(app, payin).await;
-    if let (Err(problem), Said::Completed) = (&taken, said) {
-        unbooked(app, provider, &reference, problem).await;
+    if let (Err(problem), ProviderStatus::Completed) = (&taken, status) {
+        alert_unbooked(app, provider, &reference, problem).await;
     }
     taken
 }
 
-/// A provider has money for somebody, and it is in no book: the provider is told why, and somebody must look.
-async fn unbooked(app: &App, provider: &str, reference: &str, problem: &Problem) {
+/// Raises an alert for a collected pay-in that was rejected: the provider holds money that is not booked.
+async fn alert_unbooked(app: &App, provider: &str, reference: &str, problem: &Problem) {
     if !problem.is_refusal() {
         return;
     }
@@ -163,6 +165,6 @@ async fn unbooked(app: &App, provider: &str, reference: &str, problem: &Problem)
         detail: detail.chars().take(500).collect(),
     };
     let registration = Registration { actor: "bursar".to_owned(), change };
-    // Not taken, the provider's next try raises it again.
-    drop(app.0.submit.ask(Body::Register(registration)).await);
+    // If this fails, the provider's next try raises it again.
+    drop(app.ask(registration).await);
 }

@@ -1,62 +1,70 @@
-//! Dead letters: what nobody took, and many of them once more.
+//! Dead letters: deliveries that have used up their retry policy, and their bulk replay.
 
 use std::collections::BTreeSet;
 
 use axum::Json as Reply;
 use axum::extract::State;
 use axum::http::StatusCode;
-use bursar_core::delivery::{CANCELLED, DEAD};
-use bursar_core::flow::Flow;
+use bursar_core::flow::{Flow, Kind as _};
 use bursar_core::ids::{DeliveryId, EndpointId};
-use bursar_core::request::{Body, Mail};
-use bursar_store::{Browse as _, FlowFilter, LanePlace};
+use bursar_core::webhooks::Replay;
+use bursar_core::webhooks::delivery::{self, CANCELLED, DEAD};
+use bursar_store::{Browse as _, FlowFilter, LaneCursor, LanePage};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::deliveries::{Delivery, parse_endpoint, seen};
-use super::pages::{Listed, Page, bad_cursor};
+use super::deliveries::{Delivery, parse_endpoint};
+use super::lists::{Listed, Page, bad_cursor, view};
 use crate::App;
+use crate::access::{AccessRow, EVERY_ROLE, PAYERS};
 use crate::auth::Caller;
 use crate::extract::{Optional, Query};
 use crate::problem::Problem;
 
+pub(super) const ACCESS: &[AccessRow] =
+    &[("GET", "/v1/dead-letters", EVERY_ROLE), ("POST", "/v1/dead-letters/replay", PAYERS)];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(replay))
+}
+
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Filter {
-    /// To this endpoint only.
+    /// Only to this endpoint.
     endpoint_id: Option<String>,
-    /// Of this merchant only.
+    /// Only of this merchant.
     merchant_id: Option<String>,
-    /// Of events at this time or later.
+    /// Created at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     since: Option<Timestamp>,
-    /// Where to go on: `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// How many, at most 500.
-    #[param(minimum = 1, maximum = 500, default = 50)]
-    limit: Option<u32>,
 }
 
-/// What nobody took, the latest first.
-#[utoipa::path(get, path = "/v1/dead-letters", tag = "dead letters", params(Filter),
+/// List dead-lettered deliveries, newest first.
+#[utoipa::path(get, path = "/v1/dead-letters", tag = "dead letters", params(Filter, Page),
     responses((status = 200, body = Listed<Delivery>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
     Query(filter): Query<Filter>,
+    Query(page): Query<Page>,
 ) -> Result<Reply<Listed<Delivery>>, Problem> {
-    let page = Page { cursor: filter.cursor, limit: filter.limit };
     let limit = page.limit()?;
-    let place = page.cursor.as_deref().map(|text| parse_place(text).ok_or_else(bad_cursor));
-    let place = place.transpose()?;
+    let before = page.cursor.as_deref().map(|text| parse_cursor(text).ok_or_else(bad_cursor));
+    let before = before.transpose()?;
     let wanted = wanted(&caller, filter.endpoint_id.as_deref(), filter.merchant_id, filter.since)?;
-    let found =
-        app.0.readers.read(async move |store| store.lane_back(DEAD, &wanted, place, limit).await);
-    let found = found.await?;
+    let found = app.dead_letters(DEAD, wanted, before, limit).await?;
     Ok(Reply(Listed {
-        data: found.flows.iter().filter_map(seen).collect(),
-        next_cursor: found.next.map(spell),
+        data: found
+            .flows
+            .iter()
+            .filter_map(view::<delivery::Delivery>)
+            .map(Delivery::from)
+            .collect(),
+        next_cursor: found.next.map(write_cursor),
     }))
 }
 
@@ -68,25 +76,31 @@ fn wanted(
 ) -> Result<FlowFilter, Problem> {
     let endpoint = endpoint.map(parse_endpoint).transpose()?;
     let merchant = caller.narrowed(merchant)?;
-    Ok(FlowFilter { kind: "delivery", merchant, from, endpoint, ..FlowFilter::default() })
+    Ok(FlowFilter {
+        kind: delivery::Delivery::INFO.name,
+        merchant,
+        from,
+        endpoint,
+        ..FlowFilter::default()
+    })
 }
 
-fn spell((at, id): LanePlace) -> String {
+fn write_cursor((at, id): LaneCursor) -> String {
     format!("{}.{id}", at.as_microsecond())
 }
 
-/// A lane, and a place in it if somebody has been there.
-fn parse_begin(text: &str) -> Option<(&'static str, Option<LanePlace>)> {
+/// The cursor of a bulk replay: a lane, and where to continue in it.
+fn parse_begin(text: &str) -> Option<(&'static str, Option<LaneCursor>)> {
     let (lane, place) =
         text.split_once('.').map_or((text, None), |(lane, rest)| (lane, Some(rest)));
     let lane = [DEAD, CANCELLED].into_iter().find(|known| *known == lane)?;
     match place {
-        Some(place) => Some((lane, Some(parse_place(place)?))),
+        Some(place) => Some((lane, Some(parse_cursor(place)?))),
         None => Some((lane, None)),
     }
 }
 
-fn parse_place(text: &str) -> Option<LanePlace> {
+fn parse_cursor(text: &str) -> Option<LaneCursor> {
     let (at, id) = text.split_once('.')?;
     Some((Timestamp::from_microsecond(at.parse().ok()?).ok()?, id.parse().ok()?))
 }
@@ -94,36 +108,37 @@ fn parse_place(text: &str) -> Option<LanePlace> {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BulkReplay {
-    /// To this endpoint only.
+    /// Only to this endpoint.
     endpoint_id: Option<String>,
-    /// Of this merchant only.
+    /// Only of this merchant.
     merchant_id: Option<String>,
-    /// Of events at this time or later.
+    /// Created at this time or later.
     #[schema(value_type = Option<String>, format = DateTime)]
     since: Option<Timestamp>,
-    /// Also what was cancelled because its endpoint was off.
+    /// Also deliveries that were cancelled while their endpoint was disabled.
     #[serde(default)]
     include_cancelled: bool,
-    /// How many are looked at, at most.
+    /// The maximum number of deliveries to examine.
     #[schema(minimum = 1, maximum = 10_000, default = 1_000)]
     limit: Option<u32>,
-    /// Where to go on: `next_cursor` of the answer before. What has died again since is not met again.
+    /// `next_cursor` of the previous response. Deliveries that were dead-lettered again since then are not examined again.
     cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct BulkReplayed {
-    /// How many are sent again.
+    /// The number of deliveries that are sent again.
     replayed: u32,
-    /// How many were passed over, because their endpoint is off.
+    /// The number of deliveries that were skipped because their endpoint is disabled.
     passed_over: u32,
-    /// There may be more: ask again with `next_cursor`.
+    /// More may follow: repeat the request with `next_cursor`.
     has_more: bool,
     next_cursor: Option<String>,
 }
 
-/// Send many of them again, the latest first. They wait behind everything that is new, and no endpoint gets more at once
-/// than it takes.
+/// Replay many dead letters, newest first.
+///
+/// Replays queue behind first attempts, within the limits of each endpoint.
 #[utoipa::path(post, path = "/v1/dead-letters/replay", tag = "dead letters", request_body = Option<BulkReplay>,
     responses((status = 202, body = BulkReplayed), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn replay(
@@ -145,17 +160,12 @@ pub(super) async fn replay(
             let left = limit.saturating_sub(done.replayed).saturating_sub(done.passed_over);
             let left = left.min(PAGE);
             if left == 0 {
-                let behind = place.map(|place| format!(".{}", spell(place)));
+                let behind = place.map(|place| format!(".{}", write_cursor(place)));
                 done.next_cursor = Some(format!("{lane}{}", behind.unwrap_or_default()));
                 done.has_more = true;
                 return Ok((StatusCode::ACCEPTED, Reply(done)));
             }
-            let filter = wanted.clone();
-            let page = app
-                .0
-                .readers
-                .read(async move |store| store.lane_back(lane, &filter, place, left).await);
-            let page = page.await?;
+            let page = app.dead_letters(lane, wanted.clone(), place, left).await?;
             app.replay_page(&caller, &page.flows, &mut done).await?;
             place = page.next;
             if place.is_none() {
@@ -166,11 +176,25 @@ pub(super) async fn replay(
     Ok((StatusCode::ACCEPTED, Reply(done)))
 }
 
-/// How many are asked for in one turn.
+/// Deliveries per turn.
 const PAGE: u32 = 500;
 
 impl App {
-    /// Endpoint by endpoint, so that one that is off keeps nobody else's back.
+    async fn dead_letters(
+        &self,
+        lane: &'static str,
+        filter: FlowFilter,
+        before: Option<LaneCursor>,
+        limit: u32,
+    ) -> Result<LanePage, Problem> {
+        let read = self
+            .0
+            .readers
+            .read(async move |store| store.list_lane_desc(lane, &filter, before, limit).await);
+        read.await
+    }
+
+    /// One request per endpoint, so that a disabled endpoint does not block the replays of others.
     async fn replay_page(
         &self,
         caller: &Caller,
@@ -185,7 +209,7 @@ impl App {
                 theirs.map(|flow| DeliveryId::from_uuid(flow.id.uuid())).collect();
             let count = u32::try_from(deliveries.len()).unwrap_or(u32::MAX);
             let actor = caller.actor.clone();
-            match self.ask(Body::Mail(Mail::Replay { actor, deliveries })).await {
+            match self.ask(Replay { actor, deliveries }).await {
                 Ok(_) => done.replayed = done.replayed.saturating_add(count),
                 Err(problem) if problem.is_refusal() => {
                     done.passed_over = done.passed_over.saturating_add(count);

@@ -1,25 +1,38 @@
-//! Deliveries: what was told to whom, every attempt of it, and all of it once more.
+//! Deliveries: one event for one endpoint, its attempts, and its replay.
 
 use std::collections::BTreeSet;
 
 use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use bursar_core::delivery::{Attempted, Response, Result as Outcome, View};
-use bursar_core::flow::Flow;
-use bursar_core::ids::{DeliveryId, EndpointId, EventId, FlowId};
-use bursar_core::request::{self, Body, Mail};
-use bursar_store::{Browse as _, FlowFilter, Query as _};
+use bursar_core::flow::Kind as _;
+use bursar_core::ids::{DeliveryId, EndpointId, EventId};
+use bursar_core::webhooks::Replay;
+use bursar_core::webhooks::delivery::{self, AttemptRecord, Response, Result as Outcome, View};
+use bursar_store::{Browse as _, FlowFilter};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::pages::{Listed, Page};
+use super::lists::{Listed, Page, view};
 use super::unexpected;
 use crate::App;
+use crate::access::{AccessRow, EVERY_ROLE, PAYERS};
 use crate::auth::Caller;
 use crate::extract::Query;
 use crate::problem::Problem;
+
+pub(super) const ACCESS: &[AccessRow] = &[
+    ("GET", "/v1/deliveries", EVERY_ROLE),
+    ("GET", "/v1/deliveries/{id}", EVERY_ROLE),
+    ("POST", "/v1/deliveries/{id}/replay", PAYERS),
+];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(get)).routes(routes!(replay))
+}
 
 /// One event for one endpoint.
 #[derive(Debug, Serialize, ToSchema)]
@@ -31,13 +44,13 @@ pub(super) struct Delivery {
     merchant_id: String,
     /// PENDING, DELIVERING, DELIVERED, `WAITING_RETRY`, DLQ or CANCELLED.
     status: String,
-    /// How many attempts were made.
+    /// The number of attempts.
     attempts: u32,
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     next_attempt_at: Option<Timestamp>,
     last_error: Option<String>,
-    /// Why it is a dead letter.
+    /// The reason of a dead letter.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[schema(value_type = String, format = DateTime)]
@@ -46,12 +59,12 @@ pub(super) struct Delivery {
     updated_at: Timestamp,
 }
 
-/// The same with what was sent, and every attempt.
+/// A delivery with its payload and its attempts.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DeliveryInFull {
     #[serde(flatten)]
     about: Delivery,
-    /// What is sent, to the byte.
+    /// The exact bytes of the request body.
     payload: String,
     /// The latest attempts, oldest first.
     history: Vec<Attempt>,
@@ -63,12 +76,12 @@ pub(super) struct Attempt {
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
     milliseconds: u64,
-    /// What the receiver answered with.
+    /// The HTTP status of the response.
     http_status: Option<u16>,
     error: Option<String>,
-    /// The beginning of what it said, as far as it is text.
+    /// The beginning of the response body, if it is text.
     response: Option<String>,
-    /// The same in hexadecimal, if it is not text.
+    /// The beginning of the response body in hexadecimal, if it is not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     response_hex: Option<String>,
 }
@@ -93,7 +106,7 @@ impl From<View> for Delivery {
 }
 
 impl Attempt {
-    fn new(attempted: &Attempted) -> Self {
+    fn new(attempted: &AttemptRecord) -> Self {
         let (http_status, response) = match &attempted.result {
             Outcome::Answered { status, response } => (Some(*status), Some(response)),
             Outcome::Failed { .. } | Outcome::Lost => (None, None),
@@ -115,55 +128,34 @@ impl Attempt {
     }
 }
 
-pub(super) fn seen(flow: &Flow) -> Option<Delivery> {
-    flow.state.delivery().map(|delivery| View::new(flow, delivery).into())
-}
-
-/// What was asked to be sent again, as it is now.
-pub(super) fn replayed(reply: request::Reply) -> Result<Vec<Delivery>, Problem> {
-    match reply {
-        request::Reply::Replayed(views) => Ok(views.into_iter().map(Delivery::from).collect()),
-        request::Reply::Posted(_)
-        | request::Reply::Flow { .. }
-        | request::Reply::Woken(_)
-        | request::Reply::Delivering(_)
-        | request::Reply::Driven(_)
-        | request::Reply::Carried(_)
-        | request::Reply::Noted { .. }
-        | request::Reply::Registered { .. } => Err(unexpected()),
+impl Delivery {
+    /// The reply to a request about one delivery.
+    pub(super) fn one(views: Vec<View>) -> Result<Self, Problem> {
+        views.into_iter().next().map(Self::from).ok_or_else(unexpected)
     }
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Filter {
-    /// Of this event only.
+    /// Only of this event.
     event_id: Option<String>,
-    /// To this endpoint only.
+    /// Only to this endpoint.
     endpoint_id: Option<String>,
-    /// Of this merchant only.
+    /// Only of this merchant.
     merchant_id: Option<String>,
     /// Such as `WAITING_RETRY`.
     status: Option<String>,
-    /// Of events at this time or later.
+    /// Created at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     since: Option<Timestamp>,
-    /// Where to go on: `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// How many, at most 500.
-    #[param(minimum = 1, maximum = 500, default = 50)]
-    limit: Option<u32>,
 }
 
 impl Filter {
-    fn page(&self) -> Page {
-        Page { cursor: self.cursor.clone(), limit: self.limit }
-    }
-
     fn wanted(self, caller: &Caller) -> Result<FlowFilter, Problem> {
         let endpoint = self.endpoint_id.as_deref().map(parse_endpoint).transpose()?;
         Ok(FlowFilter {
-            kind: "delivery",
+            kind: delivery::Delivery::INFO.name,
             status: self.status,
             merchant: caller.narrowed(self.merchant_id)?,
             from: self.since,
@@ -178,49 +170,40 @@ pub(super) fn parse_endpoint(id: &str) -> Result<EndpointId, Problem> {
         .map_err(|error| Problem::bad_request(format!("endpoint_id: {error}. Nothing was done")))
 }
 
-/// Deliveries, newest first. A page may be short although there are more: go on with `next_cursor`.
-#[utoipa::path(get, path = "/v1/deliveries", tag = "deliveries", params(Filter),
+/// List deliveries, newest first.
+///
+/// A page can be short or empty although more follow: continue with `next_cursor`.
+#[utoipa::path(get, path = "/v1/deliveries", tag = "deliveries", params(Filter, Page),
     responses((status = 200, body = Listed<Delivery>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
     Query(filter): Query<Filter>,
+    Query(page): Query<Page>,
 ) -> Result<Reply<Listed<Delivery>>, Problem> {
-    let page = filter.page();
-    let (limit, place) = (page.limit()?, page.place::<DeliveryId>()?);
+    page.limit()?;
+    page.before::<delivery::Delivery>()?;
     let event: Option<EventId> = match filter.event_id.as_deref().map(str::parse) {
         Some(Ok(event)) => Some(event),
-        // There is no such event, so there is nothing of it.
+        // There is no such event, so it has no deliveries.
         Some(Err(_)) => return Ok(Reply(Listed { data: Vec::new(), next_cursor: None })),
         None => None,
     };
     let wanted = filter.wanted(&caller)?;
-    let found = app.0.readers.read(async move |store| {
-        if let Some(event) = event {
-            let mut flows = store.deliveries_of(event).await?;
-            flows.retain(|flow| wanted.admits(flow));
-            return Ok((flows, None));
-        }
-        let page = store.flows_back(&wanted, place.map(FlowId::from), limit).await?;
-        Ok((page.flows, page.next))
+    let Some(event) = event else {
+        return app.list_flows::<delivery::Delivery, _>(wanted, &page, Delivery::from).await;
+    };
+    let read = app.0.readers.read(async move |store| {
+        let mut flows = store.deliveries_of(event).await?;
+        flows.retain(|flow| wanted.admits(flow));
+        Ok(flows)
     });
-    let (flows, next) = found.await?;
-    Ok(Reply(Listed {
-        data: flows.iter().filter_map(seen).collect(),
-        next_cursor: next.map(|id| DeliveryId::from_uuid(id.uuid()).to_string()),
-    }))
+    let found = read.await?;
+    let data = found.iter().filter_map(view::<delivery::Delivery>).map(Delivery::from).collect();
+    Ok(Reply(Listed { data, next_cursor: None }))
 }
 
-/// Whoever may not see a delivery is told that there is none.
-async fn find(app: &App, caller: &Caller, id: &str) -> Result<(DeliveryId, Flow), Problem> {
-    let unknown = || Problem::not_found("this id");
-    let id: DeliveryId = id.parse().map_err(|_| unknown())?;
-    let found = app.0.readers.read(async move |store| store.flow(id.into()).await).await?;
-    let found = found.filter(|flow| flow.state.delivery().is_some() && caller.sees(&flow.merchant));
-    Ok((id, found.ok_or_else(unknown)?))
-}
-
-/// One delivery with its attempts.
+/// Get a delivery with its attempts.
 #[utoipa::path(get, path = "/v1/deliveries/{id}", tag = "deliveries", params(("id" = String, Path)),
     responses((status = 200, body = DeliveryInFull), (status = 404, body = Problem)))]
 pub(super) async fn get(
@@ -228,14 +211,16 @@ pub(super) async fn get(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Reply<DeliveryInFull>, Problem> {
-    let (_, flow) = find(&app, &caller, &id).await?;
-    let about = seen(&flow).ok_or_else(unexpected)?;
-    let delivery = flow.state.delivery().ok_or_else(unexpected)?;
+    let flow = app.find_flow::<delivery::Delivery>(&caller, &id).await?;
+    let delivery = flow.state.delivery().ok_or_else(|| Problem::not_found("this id"))?;
+    let about = Delivery::from(delivery.view(&flow));
     let history = delivery.history.iter().map(Attempt::new).collect();
     Ok(Reply(DeliveryInFull { about, payload: delivery.terms.body.clone(), history }))
 }
 
-/// Send it again, from the beginning of the schedule. What is on its way already is left alone.
+/// Replay a delivery from the beginning of its retry policy.
+///
+/// A delivery that is in flight is not changed.
 #[utoipa::path(post, path = "/v1/deliveries/{id}/replay", tag = "deliveries", params(("id" = String, Path)),
     responses((status = 202, body = Delivery), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(super) async fn replay(
@@ -243,10 +228,8 @@ pub(super) async fn replay(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Reply<Delivery>), Problem> {
-    let (id, _) = find(&app, &caller, &id).await?;
-    let deliveries = BTreeSet::from([id]);
-    let body = Body::Mail(Mail::Replay { actor: caller.actor, deliveries });
-    let again = replayed(app.ask(body).await?)?;
-    let again = again.into_iter().next().ok_or_else(unexpected)?;
-    Ok((StatusCode::ACCEPTED, Reply(again)))
+    let flow = app.find_flow::<delivery::Delivery>(&caller, &id).await?;
+    let deliveries = BTreeSet::from([DeliveryId::from_uuid(flow.id.uuid())]);
+    let replayed = app.ask(Replay { actor: caller.actor, deliveries }).await?;
+    Ok((StatusCode::ACCEPTED, Reply(Delivery::one(replayed)?)))
 }

@@ -1,4 +1,4 @@
-//! Endpoints: where a merchant wants to be told. A secret is shown once, when it is made.
+//! Webhook endpoints of merchants. A signing secret is shown once, when it is created.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,23 +6,47 @@ use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use bursar_core::ids::{EndpointId, Seed};
-use bursar_core::registry::{
-    CONCURRENCY, Change, Content, Endpoint, EndpointChange, Kind, PAYLOAD_VERSION, Record,
-    RecordKey, Registration, Settings, SettingsPatch, Status,
+use bursar_core::registry::{Change, Content, Kind, Record, RecordKey, Registered, Registration};
+use bursar_core::webhooks::{
+    CONCURRENCY, Endpoint, EndpointChange, PAYLOAD_VERSION, Settings, SettingsPatch, Status, Test,
 };
-use bursar_core::request::{Body, Mail};
 use bursar_store::Browse as _;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::deliveries::{Delivery, replayed};
-use super::pages::{Listed, Page};
+use super::deliveries::Delivery;
+use super::lists::{Listed, MerchantFilter, Page};
 use crate::App;
+use crate::access::{AccessRow, EVERY_ROLE, PAYERS};
 use crate::auth::Caller;
 use crate::extract::{Json, Optional, Query};
 use crate::problem::Problem;
 use crate::webhooks::WebhookSettings;
+
+pub(super) const ACCESS: &[AccessRow] = &[
+    ("POST", "/v1/webhook-endpoints", PAYERS),
+    ("GET", "/v1/webhook-endpoints", EVERY_ROLE),
+    ("GET", "/v1/webhook-endpoints/{id}", EVERY_ROLE),
+    ("PATCH", "/v1/webhook-endpoints/{id}", PAYERS),
+    ("DELETE", "/v1/webhook-endpoints/{id}", PAYERS),
+    ("POST", "/v1/webhook-endpoints/{id}/enable", PAYERS),
+    ("POST", "/v1/webhook-endpoints/{id}/disable", PAYERS),
+    ("POST", "/v1/webhook-endpoints/{id}/rotate-secret", PAYERS),
+    ("POST", "/v1/webhook-endpoints/{id}/test", PAYERS),
+];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(create, list))
+        .routes(routes!(get, change, delete))
+        .routes(routes!(enable))
+        .routes(routes!(disable))
+        .routes(routes!(rotate))
+        .routes(routes!(test))
+}
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,24 +56,24 @@ pub(super) struct NewEndpoint {
     #[schema(example = "https://merchant.example/bursar")]
     url: String,
     /// `*` for all, `payout.*`, or single ones such as `payout.success`.
-    #[serde(default = "everything")]
+    #[serde(default = "all_event_types")]
     #[schema(min_items = 1, max_items = 64)]
     event_types: BTreeSet<String>,
-    /// The form of what is sent.
+    /// The version of the payload format.
     #[schema(example = "2024-01-01")]
     version: Option<String>,
-    /// Headers of your own, such as a token. Their values are never shown again.
+    /// Additional request headers, such as a token. Their values cannot be retrieved.
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    /// How many are sent at the same time.
+    /// The maximum number of concurrent requests.
     #[schema(minimum = 1, maximum = 256, default = 32)]
     concurrency: Option<u32>,
-    /// How many may begin in a second, in each process.
+    /// The maximum number of requests per second, for each process.
     #[schema(minimum = 1, maximum = 10_000)]
     rate_limit_per_s: Option<u32>,
 }
 
-/// What is not named stays as it is.
+/// A change of an endpoint. Absent fields are not changed.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EndpointPatch {
@@ -57,7 +81,7 @@ pub(super) struct EndpointPatch {
     #[schema(min_items = 1, max_items = 64)]
     event_types: Option<BTreeSet<String>>,
     version: Option<String>,
-    /// All of them: those that are not named are gone.
+    /// Replaces all headers.
     headers: Option<BTreeMap<String, String>>,
     #[schema(minimum = 1, maximum = 256)]
     concurrency: Option<u32>,
@@ -69,7 +93,7 @@ pub(super) struct EndpointPatch {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rotation {
-    /// For how long the secret before still signs as well; a day if it is not said, 0 for not at all.
+    /// Seconds for which the previous secret still signs as well; 0 for none.
     #[schema(minimum = 0, maximum = 604_800, default = 86_400)]
     overlap_s: Option<u32>,
 }
@@ -88,19 +112,19 @@ pub(super) struct WebhookEndpoint {
     url: String,
     event_types: BTreeSet<String>,
     version: String,
-    /// The names of its own headers.
+    /// The names of the additional headers.
     headers: Vec<String>,
     concurrency: u32,
     rate_limit_per_s: Option<u32>,
     /// enabled, disabled or deleted.
     status: &'static str,
-    /// Why it is disabled.
+    /// The reason why it is disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Since when nothing was taken, if nothing is.
+    /// The time of the first failure since the last success.
     #[schema(value_type = Option<String>, format = DateTime)]
     failing_since: Option<Timestamp>,
-    /// Until when nothing is sent, because too much has failed in a row.
+    /// The circuit breaker is open until this time: nothing is sent.
     #[schema(value_type = Option<String>, format = DateTime)]
     resting_until: Option<Timestamp>,
     #[schema(value_type = String, format = DateTime)]
@@ -109,16 +133,16 @@ pub(super) struct WebhookEndpoint {
     updated_at: Timestamp,
 }
 
-/// An endpoint whose secret was just made. This is the only time that it is shown.
+/// An endpoint with its new secret. Only this response contains the secret.
 #[derive(Serialize, ToSchema)]
 pub(super) struct EndpointWithSecret {
     #[serde(flatten)]
     about: WebhookEndpoint,
-    /// `whsec_` and base64. Keep it: it cannot be shown again.
+    /// `whsec_` and base64. It cannot be retrieved again.
     secret: String,
 }
 
-fn everything() -> BTreeSet<String> {
+fn all_event_types() -> BTreeSet<String> {
     BTreeSet::from(["*".to_owned()])
 }
 
@@ -152,7 +176,9 @@ impl WebhookEndpoint {
     }
 }
 
-/// Add an endpoint. Nothing is sent to it until something happens.
+/// Create a webhook endpoint.
+///
+/// It receives the events that happen from now on.
 #[utoipa::path(post, path = "/v1/webhook-endpoints", tag = "webhook endpoints", request_body = NewEndpoint,
     responses((status = 201, body = EndpointWithSecret), (status = 403, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn create(
@@ -164,7 +190,7 @@ pub(super) async fn create(
     let webhooks = &app.0.settings.webhooks;
     webhooks.vet(&new.url).await?;
     let seed = Seed::new(WebhookSettings::random()?);
-    let id = EndpointId::new(app.0.submit.now(), &seed, 0);
+    let id = EndpointId::new(app.0.host.now(), &seed, 0);
     let (secret, sealed) = webhooks.new_secret(id)?;
     let (header_names, headers) = webhooks.seal_headers(id, &new.headers)?;
     let settings = Settings {
@@ -181,46 +207,21 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Reply(EndpointWithSecret { about, secret })))
 }
 
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(super) struct Filter {
-    /// Of this merchant only.
-    merchant_id: Option<String>,
-    /// Where to go on: `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// How many, at most 500.
-    #[param(minimum = 1, maximum = 500, default = 50)]
-    limit: Option<u32>,
-}
-
-/// Endpoints, newest first, also those that were deleted.
-#[utoipa::path(get, path = "/v1/webhook-endpoints", tag = "webhook endpoints", params(Filter),
+/// List webhook endpoints, newest first, including deleted ones.
+#[utoipa::path(get, path = "/v1/webhook-endpoints", tag = "webhook endpoints", params(MerchantFilter, Page),
     responses((status = 200, body = Listed<WebhookEndpoint>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
-    Query(filter): Query<Filter>,
+    Query(filter): Query<MerchantFilter>,
+    Query(page): Query<Page>,
 ) -> Result<Reply<Listed<WebhookEndpoint>>, Problem> {
     let merchant = caller.narrowed(filter.merchant_id)?;
-    let page = Page { cursor: filter.cursor, limit: filter.limit };
-    let limit = page.limit()?;
-    let found = app.0.readers.read(async move |store| {
-        Ok(store
-            .records(Kind::Endpoint, merchant.as_deref(), page.cursor.as_deref(), limit)
-            .await?
-            .records)
-    });
-    let found: Vec<_> =
-        found.await?.into_iter().map(WebhookEndpoint::new).collect::<Result<_, _>>()?;
-    Ok(Reply(Listed::full(found, limit, |endpoint| endpoint.id.clone())))
+    app.list_records(Kind::Endpoint, merchant, page, WebhookEndpoint::new).await
 }
 
-/// Whoever may not see an endpoint is told that there is none.
-pub(super) async fn find(
-    app: &App,
-    caller: &Caller,
-    id: &str,
-) -> Result<(EndpointId, Record), Problem> {
+/// An endpoint that the caller may not see is not found.
+async fn find(app: &App, caller: &Caller, id: &str) -> Result<(EndpointId, Record), Problem> {
     let unknown = || Problem::not_found("this id");
     let id: EndpointId = id.parse().map_err(|_| unknown())?;
     let key = RecordKey::endpoint(id);
@@ -229,7 +230,7 @@ pub(super) async fn find(
     Ok((id, found.ok_or_else(unknown)?))
 }
 
-/// One endpoint, and how it is doing.
+/// Get a webhook endpoint and its health.
 #[utoipa::path(get, path = "/v1/webhook-endpoints/{id}", tag = "webhook endpoints", params(("id" = String, Path)),
     responses((status = 200, body = WebhookEndpoint), (status = 404, body = Problem)))]
 pub(super) async fn get(
@@ -241,7 +242,9 @@ pub(super) async fn get(
     Ok(Reply(WebhookEndpoint::new(record)?))
 }
 
-/// Change an endpoint. What waits to be sent goes where it points now.
+/// Change a webhook endpoint.
+///
+/// Pending deliveries use the new settings.
 #[utoipa::path(patch, path = "/v1/webhook-endpoints/{id}", tag = "webhook endpoints", params(("id" = String, Path)), request_body = EndpointPatch,
     responses((status = 200, body = WebhookEndpoint), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn change(
@@ -268,7 +271,9 @@ pub(super) async fn change(
     Ok(Reply(app.change_endpoint(caller, id, merchant, change).await?))
 }
 
-/// Delete an endpoint. What waits to be sent to it is cancelled; its secrets are gone.
+/// Delete a webhook endpoint.
+///
+/// Its pending deliveries are cancelled and its secrets are erased.
 #[utoipa::path(delete, path = "/v1/webhook-endpoints/{id}", tag = "webhook endpoints", params(("id" = String, Path)),
     responses((status = 200, body = WebhookEndpoint), (status = 404, body = Problem)))]
 pub(super) async fn delete(
@@ -279,7 +284,9 @@ pub(super) async fn delete(
     app.switch_endpoint(caller, &id, EndpointChange::Delete).await
 }
 
-/// Send to it again. What was cancelled meanwhile is sent only if somebody asks for it.
+/// Enable a webhook endpoint.
+///
+/// Deliveries that were cancelled meanwhile are sent only if they are replayed.
 #[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/enable", tag = "webhook endpoints", params(("id" = String, Path)),
     responses((status = 200, body = WebhookEndpoint), (status = 404, body = Problem)))]
 pub(super) async fn enable(
@@ -290,7 +297,9 @@ pub(super) async fn enable(
     app.switch_endpoint(caller, &id, EndpointChange::Enable).await
 }
 
-/// Send nothing to it. What waits is cancelled; what is under way comes to its end.
+/// Disable a webhook endpoint.
+///
+/// Its pending deliveries are cancelled; attempts in flight are completed.
 #[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/disable", tag = "webhook endpoints", params(("id" = String, Path)), request_body = Option<Reason>,
     responses((status = 200, body = WebhookEndpoint), (status = 404, body = Problem)))]
 pub(super) async fn disable(
@@ -308,7 +317,9 @@ pub(super) async fn disable(
     app.switch_endpoint(caller, &id, EndpointChange::Disable { reason }).await
 }
 
-/// Make a new secret. The one before signs as well until the overlap has passed.
+/// Rotate the signing secret.
+///
+/// The previous secret signs as well until the overlap ends.
 #[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/rotate-secret", tag = "webhook endpoints", params(("id" = String, Path)), request_body = Option<Rotation>,
     responses((status = 200, body = EndpointWithSecret), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn rotate(
@@ -327,7 +338,7 @@ pub(super) async fn rotate(
     Ok(Reply(EndpointWithSecret { about, secret }))
 }
 
-/// Send an event that says only that somebody wanted to see one.
+/// Send a `webhook.test` event.
 #[utoipa::path(post, path = "/v1/webhook-endpoints/{id}/test", tag = "webhook endpoints", params(("id" = String, Path)),
     responses((status = 202, body = Delivery), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(super) async fn test(
@@ -336,10 +347,8 @@ pub(super) async fn test(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Reply<Delivery>), Problem> {
     let (endpoint, _) = find(&app, &caller, &id).await?;
-    let body = Body::Mail(Mail::Test { actor: caller.actor, endpoint });
-    let sent = replayed(app.ask(body).await?)?;
-    let sent = sent.into_iter().next().ok_or_else(super::unexpected)?;
-    Ok((StatusCode::ACCEPTED, Reply(sent)))
+    let sent = app.ask(Test { actor: caller.actor, endpoint }).await?;
+    Ok((StatusCode::ACCEPTED, Reply(Delivery::one(sent)?)))
 }
 
 impl App {
@@ -352,8 +361,8 @@ impl App {
     ) -> Result<WebhookEndpoint, Problem> {
         let change = Change::Endpoint { id, merchant, change };
         let registration = Registration { actor: caller.actor, change };
-        let (record, _) = self.ask_record(Body::Register(registration)).await?;
-        WebhookEndpoint::new(record)
+        let Registered { record, .. } = self.ask(registration).await?;
+        WebhookEndpoint::new(*record)
     }
 
     async fn switch_endpoint(

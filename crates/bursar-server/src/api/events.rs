@@ -1,4 +1,4 @@
-//! The feed: everything that was told, in the order it was saved. Whoever goes on from the last cursor misses nothing.
+//! The event feed, in commit order. A reader that continues from the last cursor misses no event.
 
 use axum::Json as Reply;
 use axum::extract::State;
@@ -8,14 +8,23 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::pages::{bad_cursor, limit};
+use super::lists::{bad_cursor, limit};
 use crate::App;
+use crate::access::{AccessRow, EVERY_ROLE};
 use crate::auth::Caller;
 use crate::extract::Query;
 use crate::problem::Problem;
 
-/// Something that happened, in the shape of `CloudEvents` 1.0.
+pub(super) const ACCESS: &[AccessRow] = &[("GET", "/v1/events", EVERY_ROLE)];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
+/// An event in the format of `CloudEvents` 1.0.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Event {
     specversion: &'static str,
@@ -24,7 +33,7 @@ pub(super) struct Event {
     /// Such as `payout.success`.
     #[serde(rename = "type")]
     kind: String,
-    /// The resource that it is about.
+    /// The resource of the event.
     subject: String,
     #[schema(value_type = String, format = DateTime)]
     time: Timestamp,
@@ -32,42 +41,44 @@ pub(super) struct Event {
     merchant_id: String,
     /// Counts from 1 for each subject, without gaps.
     sequence: u64,
-    /// The resource as it was then.
+    /// The resource at that time.
     data: Value,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Feed {
     data: Vec<Event>,
-    /// Go on from here, now or later.
+    /// The position to continue from, now or later.
     next_cursor: String,
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Place {
-    /// `next_cursor` of the page before; none for the beginning.
+pub(super) struct Position {
+    /// `next_cursor` of the previous page; none for the beginning.
     after: Option<String>,
-    /// How many, at most 500.
+    /// Page size, at most 500.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u32>,
 }
 
-/// Pages that are looked through for one merchant's events before the caller is asked to go on.
+/// Pages that one request reads in search of a merchant's events.
 const PAGES_MAX: u32 = 20;
 
-/// Events, oldest first. A page may be empty although there are more: go on with `next_cursor`.
-#[utoipa::path(get, path = "/v1/events", tag = "events", params(Place),
+/// List events, oldest first.
+///
+/// A page can be empty although more follow: continue with `next_cursor`.
+#[utoipa::path(get, path = "/v1/events", tag = "events", params(Position),
     responses((status = 200, body = Feed), (status = 400, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
-    Query(place): Query<Place>,
+    Query(position): Query<Position>,
 ) -> Result<Reply<Feed>, Problem> {
-    let limit = limit(place.limit)?;
+    let limit = limit(position.limit)?;
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut after =
-        place.after.as_deref().map_or(Some(Cursor::default()), parse).ok_or_else(bad_cursor)?;
+        position.after.as_deref().map_or(Some(Cursor::default()), parse).ok_or_else(bad_cursor)?;
     let read = app.0.readers.read(async move |store| {
         let mut found: Vec<FeedEvent> = Vec::new();
         for _ in 0..PAGES_MAX {

@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it can do its work.
+//! Liveness and readiness probes.
 
 use std::time::Duration;
 
@@ -10,15 +10,25 @@ use bursar_store::Query as _;
 use jiff::SignedDuration;
 use serde::Serialize;
 use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::App;
+use crate::access::{Access, AccessRow};
+
+pub(super) const ACCESS: &[AccessRow] =
+    &[("GET", "/healthz", Access::Open), ("GET", "/readyz", Access::Open)];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz))
+}
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
     status: &'static str,
 }
 
-/// The process lives.
+/// Liveness: the process runs.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = Health)))]
 pub(crate) async fn healthz() -> Json<Health> {
     Json(Health { status: "ok" })
@@ -27,31 +37,29 @@ pub(crate) async fn healthz() -> Json<Health> {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Readiness {
     is_ready: bool,
-    /// The books can be read.
+    /// The store can be read.
     store: bool,
-    /// Turns are saved.
+    /// The engine saves turns.
     engine: bool,
 }
 
-/// Books that do not answer for so long are not there.
+/// Timeout of the store.
 const READ_MAX: Duration = Duration::from_secs(2);
-/// An engine that has not finished a turn for so long is not well; nor is one that could not save what it had to, until
-/// it has saved something, or for so long if it has nothing to save.
+/// The engine is not ready if its last turn is older, or if a save failed within this time and none has succeeded since.
 const LAG_MAX: SignedDuration = SignedDuration::from_secs(10);
 
-/// The books can be read, and the engine keeps up and saves what it must.
+/// Readiness: the store can be read, and the engine finishes and saves turns.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses((status = 200, body = Readiness), (status = 503, body = Readiness)))]
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
     let read = app.0.readers.read(async |store| store.control().await);
     let store = tokio::time::timeout(READ_MAX, read).await.is_ok_and(|read| read.is_ok());
-    let now = app.0.submit.now();
-    let numbers = app.0.submit.numbers();
-    // A clock that is moved by hand jumps ahead of every turn; that is no lag.
+    let now = app.0.host.now();
+    let host = app.0.host.stats();
+    // A test clock jumps ahead of the last turn; that is no lag.
     let keeps_up = |last| app.0.settings.has_test_clock || now.duration_since(last) < LAG_MAX;
     let is_recent = |failed| now.duration_since(failed) < LAG_MAX;
-    let engine =
-        numbers.last_turn.is_some_and(keeps_up) && !numbers.not_saved_at.is_some_and(is_recent);
+    let engine = host.last_turn.is_some_and(keeps_up) && !host.not_saved_at.is_some_and(is_recent);
     let is_ready = store && engine;
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(Readiness { is_ready, store, engine })).into_response()

@@ -1,36 +1,54 @@
-//! Keys: shown once, kept as digests, revoked at once.
+//! API keys: shown once, stored as digests.
 
 use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use bursar_core::registry::{self, Change, Content, Kind, Record, Registration, hexadecimal};
-use bursar_core::request::Body;
-use bursar_store::Browse as _;
+use bursar_core::registry::{
+    self, Change, Content, Kind, Record, Registered, Registration, hexadecimal,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::pages::{Listed, Page};
+use super::lists::{Listed, Page};
 use crate::App;
+use crate::access::{ADMIN, AccessRow};
 use crate::auth::{Caller, key_digest};
 use crate::extract::{Json, Query};
 use crate::problem::Problem;
 
+pub(super) const ACCESS: &[AccessRow] = &[
+    ("POST", "/v1/merchants/{id}/keys", ADMIN),
+    ("GET", "/v1/merchants/{id}/keys", ADMIN),
+    ("POST", "/v1/keys", ADMIN),
+    ("GET", "/v1/keys", ADMIN),
+    ("DELETE", "/v1/keys/{id}", ADMIN),
+];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(issue_for_merchant, list_of_merchant))
+        .routes(routes!(issue, list))
+        .routes(routes!(revoke))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewKey {
-    /// Who will use it, as the audit will name them.
+    /// The name of the holder, as the audit log shows it.
     #[schema(min_length = 1, max_length = 128)]
     name: String,
     role: Role,
-    /// The only merchant that it can see; for the role `merchant`, and for no other.
+    /// The merchant that the key is limited to; required for the role `merchant`, not allowed for others.
     merchant_id: Option<String>,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewMerchantKey {
-    /// Who will use it, as the audit will name them.
+    /// The name of the holder, as the audit log shows it.
     #[schema(min_length = 1, max_length = 128)]
     name: String,
 }
@@ -78,12 +96,12 @@ pub(super) struct Key {
     revoked_at: Option<Timestamp>,
 }
 
-/// A key that was just made. This is the only time that it is shown.
+/// A new key. Only this response contains it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct IssuedKey {
     #[serde(flatten)]
     about: Key,
-    /// Keep it: it cannot be shown again.
+    /// The key itself. It cannot be retrieved again.
     key: String,
 }
 
@@ -105,7 +123,7 @@ impl Key {
 
 type Issued = (StatusCode, Reply<IssuedKey>);
 
-/// Make a key.
+/// Create an API key.
 #[utoipa::path(post, path = "/v1/keys", tag = "keys", request_body = NewKey,
     responses((status = 201, body = IssuedKey), (status = 422, body = Problem)))]
 pub(super) async fn issue(
@@ -116,7 +134,7 @@ pub(super) async fn issue(
     make(&app, caller, new).await
 }
 
-/// Make a key for a merchant.
+/// Create an API key for a merchant.
 #[utoipa::path(post, path = "/v1/merchants/{id}/keys", tag = "keys", params(("id" = String, Path)), request_body = NewMerchantKey,
     responses((status = 201, body = IssuedKey), (status = 422, body = Problem)))]
 pub(super) async fn issue_for_merchant(
@@ -141,21 +159,21 @@ async fn make(app: &App, caller: Caller, new: NewKey) -> Result<Issued, Problem>
         digest: key_digest(&key),
     };
     let registration = Registration { actor: caller.actor, change };
-    let (record, _) = app.ask_record(Body::Register(registration)).await?;
-    Ok((StatusCode::CREATED, Reply(IssuedKey { about: Key::new(record)?, key })))
+    let Registered { record, .. } = app.ask(registration).await?;
+    Ok((StatusCode::CREATED, Reply(IssuedKey { about: Key::new(*record)?, key })))
 }
 
-/// All keys, also those that were revoked.
+/// List API keys, including revoked ones.
 #[utoipa::path(get, path = "/v1/keys", tag = "keys", params(Page),
     responses((status = 200, body = Listed<Key>), (status = 400, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     Query(page): Query<Page>,
 ) -> Result<Reply<Listed<Key>>, Problem> {
-    keys(&app, page, None).await
+    app.list_records(Kind::ApiKey, None, page, Key::new).await
 }
 
-/// The keys of a merchant.
+/// List the API keys of a merchant.
 #[utoipa::path(get, path = "/v1/merchants/{id}/keys", tag = "keys", params(("id" = String, Path), Page),
     responses((status = 200, body = Listed<Key>), (status = 400, body = Problem)))]
 pub(super) async fn list_of_merchant(
@@ -163,26 +181,12 @@ pub(super) async fn list_of_merchant(
     Path(id): Path<String>,
     Query(page): Query<Page>,
 ) -> Result<Reply<Listed<Key>>, Problem> {
-    keys(&app, page, Some(id)).await
+    app.list_records(Kind::ApiKey, Some(id), page, Key::new).await
 }
 
-async fn keys(
-    app: &App,
-    page: Page,
-    merchant: Option<String>,
-) -> Result<Reply<Listed<Key>>, Problem> {
-    let limit = page.limit()?;
-    let found = app.0.readers.read(async move |store| {
-        Ok(store
-            .records(Kind::ApiKey, merchant.as_deref(), page.cursor.as_deref(), limit)
-            .await?
-            .records)
-    });
-    let keys = found.await?.into_iter().map(Key::new).collect::<Result<_, _>>()?;
-    Ok(Reply(Listed::full(keys, limit, |key| key.id.clone())))
-}
-
-/// Revoke a key. It opens nothing any more here, and within a second in other processes.
+/// Revoke an API key.
+///
+/// Effective at once in this process, and within a second in others.
 #[utoipa::path(delete, path = "/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
     responses((status = 200, body = Key), (status = 404, body = Problem)))]
 pub(super) async fn revoke(
@@ -191,7 +195,7 @@ pub(super) async fn revoke(
     Path(id): Path<String>,
 ) -> Result<Reply<Key>, Problem> {
     let registration = Registration { actor: caller.actor, change: Change::RevokeKey { id } };
-    let (record, _) = app.ask_record(Body::Register(registration)).await?;
+    let Registered { record, .. } = app.ask(registration).await?;
     app.0.keys.forget(&record.id);
-    Ok(Reply(Key::new(record)?))
+    Ok(Reply(Key::new(*record)?))
 }

@@ -1,4 +1,4 @@
-//! The ledger: accounts, reports, and events that are posted by hand.
+//! The ledger: accounts, reports, and manual postings.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,45 @@ use axum::Json as Reply;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use bursar_core::chart::GlAccount;
-use bursar_core::ledger::{Event, Posted};
+use bursar_core::ledger::chart::GlAccount;
+use bursar_core::ledger::views::{self, Balance, TrialBalanceFold};
+use bursar_core::ledger::{LedgerEvent, Post, Posted};
 use bursar_core::money::{Currency, decimal};
-use bursar_core::request::{self, Body};
-use bursar_core::views::{self, Balance, TrialBalanceFold};
 use bursar_store::{Query as _, StoreError, Walk as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::pages::{Listed, Page};
-use super::{answered, unexpected};
+use super::answered;
+use super::lists::{Listed, Page};
 use crate::App;
+use crate::access::{ADMIN, AccessRow, STAFF};
 use crate::auth::Caller;
 use crate::extract::{Json, Query};
 use crate::problem::Problem;
+
+pub(super) const ACCESS: &[AccessRow] = &[
+    ("GET", "/v1/ledger/accounts", STAFF),
+    ("POST", "/v1/ledger/transactions", ADMIN),
+    ("GET", "/v1/ledger/trial-balance", STAFF),
+    ("GET", "/v1/ledger/alm", STAFF),
+    ("GET", "/v1/ledger/chart", STAFF),
+    ("GET", "/v1/ledger/drift", STAFF),
+    ("GET", "/v1/ledger/verify", STAFF),
+];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(accounts))
+        .routes(routes!(post))
+        .routes(routes!(trial_balance))
+        .routes(routes!(alm))
+        .routes(routes!(chart))
+        .routes(routes!(drift))
+        .routes(routes!(verify))
+}
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct LedgerAccount {
@@ -32,7 +55,7 @@ pub(super) struct LedgerAccount {
     balance: String,
 }
 
-/// Every account with its balance, in the order of their addresses.
+/// List all accounts with their balances, ordered by address.
 #[utoipa::path(get, path = "/v1/ledger/accounts", tag = "ledger", params(Page),
     responses((status = 200, body = Listed<LedgerAccount>), (status = 400, body = Problem)))]
 pub(super) async fn accounts(
@@ -50,10 +73,10 @@ pub(super) async fn accounts(
         name: account.metadata.name.clone(),
         balance: account.balance.to_string(),
     });
-    let behind = |account: &LedgerAccount| {
+    let is_behind = |account: &LedgerAccount| {
         page.cursor.as_ref().is_none_or(|cursor| place(account) > *cursor)
     };
-    let data: Vec<LedgerAccount> = accounts.filter(behind).take(most).collect();
+    let data: Vec<LedgerAccount> = accounts.filter(is_behind).take(most).collect();
     Ok(Reply(Listed::full(data, limit, place)))
 }
 
@@ -62,9 +85,9 @@ pub(super) async fn accounts(
 pub(super) struct NewEvent {
     /// An event of the rulebook, such as `ADJUSTMENT_CREDIT`.
     event: String,
-    /// What its sender knows it by; the same again is not posted again.
+    /// The sender's reference; a repeated reference is not posted again.
     reference: String,
-    /// What the event's template needs.
+    /// The variables of the event's template.
     variables: BTreeMap<String, String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     effective_at: Option<Timestamp>,
@@ -75,7 +98,9 @@ pub(super) struct PostedEvent {
     id: String,
 }
 
-/// Post an event by hand. It is audited.
+/// Post an event manually.
+///
+/// The audit log records it.
 #[utoipa::path(post, path = "/v1/ledger/transactions", tag = "ledger", request_body = NewEvent,
     responses((status = 201, body = PostedEvent), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn post(
@@ -84,31 +109,19 @@ pub(super) async fn post(
     Json(new): Json<NewEvent>,
 ) -> Result<Response, Problem> {
     let NewEvent { event, reference, variables, effective_at } = new;
-    let event = Event { name: event, reference, variables, effective_at };
-    match app.ask(Body::PostByHand { actor: caller.actor, event }).await? {
-        request::Reply::Posted(posted) => {
-            let (id, is_replay) = match posted {
-                Posted::New(id) => (id, false),
-                Posted::Replayed(id) => (id, true),
-            };
-            let body = Reply(PostedEvent { id: id.to_string() });
-            Ok(answered(StatusCode::CREATED, body, is_replay))
-        }
-        request::Reply::Flow { .. }
-        | request::Reply::Woken(_)
-        | request::Reply::Delivering(_)
-        | request::Reply::Driven(_)
-        | request::Reply::Carried(_)
-        | request::Reply::Replayed(_)
-        | request::Reply::Noted { .. }
-        | request::Reply::Registered { .. } => Err(unexpected()),
-    }
+    let event = LedgerEvent { name: event, reference, variables, effective_at };
+    let (id, is_replay) = match app.ask(Post { event, actor: Some(caller.actor) }).await? {
+        Posted::New(id) => (id, false),
+        Posted::Replayed(id) => (id, true),
+    };
+    let body = Reply(PostedEvent { id: id.to_string() });
+    Ok(answered(StatusCode::CREATED, body, is_replay))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AsOf {
-    /// Count what happened up to this time, and nothing later.
+    /// Include transactions with an effective time up to this time.
     #[param(value_type = Option<String>, format = DateTime)]
     as_of: Option<Timestamp>,
 }
@@ -143,7 +156,7 @@ pub(super) struct TrialTotal {
     credit: String,
 }
 
-/// Turnover and balance of every GL code, from the postings; the two sides must be equal.
+/// Trial balance: turnover and balance of every GL code, computed from the postings.
 #[utoipa::path(get, path = "/v1/ledger/trial-balance", tag = "ledger", params(AsOf),
     responses((status = 200, body = TrialBalance)))]
 pub(super) async fn trial_balance(
@@ -155,7 +168,7 @@ pub(super) async fn trial_balance(
         let accounts = store.accounts().await?;
         let known = accounts.iter().map(|(address, account)| (address, account));
         let mut fold = TrialBalanceFold::new(known, as_of);
-        let add = |commit: &bursar_core::commit::SavedCommit| {
+        let add = |commit: &bursar_core::turn::SavedCommit| {
             let added = commit.transactions.iter().try_for_each(|found| fold.add(found));
             added.map_err(|error| StoreError::Corrupt(error.to_string()))
         };
@@ -192,7 +205,7 @@ pub(super) struct Alm {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AlmRow {
     currency: String,
-    /// When it is due.
+    /// The maturity bucket.
     bucket: String,
     assets: String,
     liabilities: String,
@@ -203,15 +216,15 @@ pub(super) struct AlmRow {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct AlmSummary {
     currency: String,
-    /// Cash and what providers owe us.
+    /// Cash and receivables from providers.
     safeguarded: String,
-    /// What we owe merchants, held or not.
+    /// Liabilities to merchants, including holds.
     claims: String,
     merchant_receivable: String,
     open_position: String,
 }
 
-/// Assets against liabilities, by when they are due.
+/// Assets and liabilities by maturity.
 #[utoipa::path(get, path = "/v1/ledger/alm", tag = "ledger", responses((status = 200, body = Alm)))]
 pub(super) async fn alm(State(app): State<App>) -> Result<Reply<Alm>, Problem> {
     let accounts = app.0.readers.read(async |store| store.accounts().await).await?;
@@ -249,13 +262,13 @@ pub(super) struct ChartLine {
     gl: String,
     name: String,
     class: String,
-    /// With placeholders; none for codes that exist in reports only.
+    /// The address pattern; null for codes that exist in reports only.
     address: Option<String>,
     liquidity: String,
     view: String,
 }
 
-/// The chart of accounts.
+/// Get the chart of accounts.
 #[utoipa::path(get, path = "/v1/ledger/chart", tag = "ledger", responses((status = 200, body = Chart)))]
 pub(super) async fn chart(State(app): State<App>) -> Reply<Chart> {
     let line = |gl: &std::sync::Arc<GlAccount>| ChartLine {
@@ -269,7 +282,7 @@ pub(super) async fn chart(State(app): State<App>) -> Reply<Chart> {
     Reply(Chart { data: app.0.rules.rulebook.chart().accounts().map(line).collect() })
 }
 
-/// A rulebook with drift is not loaded, so whoever answers has none.
+/// A rulebook with drift is not loaded, so a running server always reports zero.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Drift {
     #[serde(rename = "drift")]
@@ -278,7 +291,7 @@ pub(super) struct Drift {
     rulebook_version: String,
 }
 
-/// Whether every template does what its mapping says.
+/// Compare every template with its mapping.
 #[utoipa::path(get, path = "/v1/ledger/drift", tag = "ledger", responses((status = 200, body = Drift)))]
 pub(super) async fn drift(State(app): State<App>) -> Reply<Drift> {
     let rulebook = &app.0.rules.rulebook;
@@ -297,11 +310,13 @@ pub(super) struct Verification {
     flows: u64,
     events: u64,
     audit: u64,
-    /// What differs, the first few.
+    /// The first differences.
     differences: Vec<String>,
 }
 
-/// The books recomputed from their postings: every balance, hold and flow, and the chain of hashes. Takes its time.
+/// Verify the ledger: recompute balances, holds and flows from the postings, and check the hash chain.
+///
+/// Slow on a large ledger.
 #[utoipa::path(get, path = "/v1/ledger/verify", tag = "ledger", responses((status = 200, body = Verification)))]
 pub(super) async fn verify(State(app): State<App>) -> Result<Reply<Verification>, Problem> {
     let rules = std::sync::Arc::clone(&app.0.rules);

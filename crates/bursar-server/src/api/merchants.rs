@@ -1,29 +1,48 @@
-//! Merchants: who they are, what they have, and how it came about.
+//! Merchants: their records, balances and statements.
 
 use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use bursar_core::ledger::Account;
+use bursar_core::ledger::views::{Clock, Period, StatementFold, StatementRow};
 use bursar_core::money::{Currency, Money, decimal};
 use bursar_core::numscript::Name;
 use bursar_core::registry::{
-    Change, Content, Kind, MerchantStatus, Record, RecordKey, Registration,
+    Change, Content, Kind, MerchantStatus, Record, RecordKey, Registered, Registration,
 };
-use bursar_core::request::Body;
-use bursar_core::views::{Clock, Period, StatementFold, StatementRow};
 use bursar_store::{Browse as _, Query as _, StoreError, Walk as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::answered;
-use super::pages::{Listed, Page};
+use super::lists::{Listed, Page};
 use crate::App;
+use crate::access::{ADMIN, AccessRow, EVERY_ROLE, STAFF};
 use crate::auth::Caller;
 use crate::extract::{Json, Query};
 use crate::problem::Problem;
+
+pub(super) const ACCESS: &[AccessRow] = &[
+    ("POST", "/v1/merchants", ADMIN),
+    ("GET", "/v1/merchants", STAFF),
+    ("GET", "/v1/merchants/{id}", EVERY_ROLE),
+    ("PATCH", "/v1/merchants/{id}", ADMIN),
+    ("GET", "/v1/merchants/{id}/balances", EVERY_ROLE),
+    ("GET", "/v1/merchants/{id}/statement", EVERY_ROLE),
+];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(create, list))
+        .routes(routes!(get, change))
+        .routes(routes!(balances))
+        .routes(routes!(statement))
+}
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -43,7 +62,7 @@ pub(super) struct MerchantChange {
     status: Option<Status>,
 }
 
-/// A closed merchant begins nothing new; what is under way comes to its end.
+/// A closed merchant starts no new payouts or pay-ins; the open ones are completed.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = MerchantStatus)]
@@ -78,7 +97,9 @@ impl Merchant {
     }
 }
 
-/// Make a merchant. Made again with the same name, it is answered and stays as it is.
+/// Create a merchant.
+///
+/// A repeated request with the same name returns the existing merchant.
 #[utoipa::path(post, path = "/v1/merchants", tag = "merchants", request_body = NewMerchant,
     responses((status = 201, body = Merchant), (status = 200, body = Merchant), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn create(
@@ -88,27 +109,22 @@ pub(super) async fn create(
 ) -> Result<Response, Problem> {
     let change = Change::OpenMerchant { id: new.id, name: new.name };
     let registration = Registration { actor: caller.actor, change };
-    let (record, is_new) = app.ask_record(Body::Register(registration)).await?;
+    let Registered { record, is_new } = app.ask(registration).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(answered(status, Reply(Merchant::new(record)?), !is_new))
+    Ok(answered(status, Reply(Merchant::new(*record)?), !is_new))
 }
 
-/// All merchants.
+/// List merchants.
 #[utoipa::path(get, path = "/v1/merchants", tag = "merchants", params(Page),
     responses((status = 200, body = Listed<Merchant>), (status = 400, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     Query(page): Query<Page>,
 ) -> Result<Reply<Listed<Merchant>>, Problem> {
-    let limit = page.limit()?;
-    let found = app.0.readers.read(async move |store| {
-        Ok(store.records(Kind::Merchant, None, page.cursor.as_deref(), limit).await?.records)
-    });
-    let merchants = found.await?.into_iter().map(Merchant::new).collect::<Result<_, _>>()?;
-    Ok(Reply(Listed::full(merchants, limit, |merchant| merchant.id.clone())))
+    app.list_records(Kind::Merchant, None, page, Merchant::new).await
 }
 
-/// One merchant.
+/// Get a merchant.
 #[utoipa::path(get, path = "/v1/merchants/{id}", tag = "merchants", params(("id" = String, Path)),
     responses((status = 200, body = Merchant), (status = 404, body = Problem)))]
 pub(super) async fn get(
@@ -119,7 +135,7 @@ pub(super) async fn get(
     Ok(Reply(Merchant::new(find(&app, &caller, &id).await?)?))
 }
 
-/// Whoever may not see a merchant is told that there is none.
+/// A merchant that the caller may not see is not found.
 async fn find(app: &App, caller: &Caller, id: &str) -> Result<Record, Problem> {
     let unknown = || Problem::not_found("this id");
     if !caller.sees(id) {
@@ -130,7 +146,7 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<Record, Problem> {
     found.ok_or_else(unknown)
 }
 
-/// Give a merchant another name, close it or open it again.
+/// Change the name or the status of a merchant.
 #[utoipa::path(patch, path = "/v1/merchants/{id}", tag = "merchants", params(("id" = String, Path)), request_body = MerchantChange,
     responses((status = 200, body = Merchant), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn change(
@@ -145,8 +161,8 @@ pub(super) async fn change(
     });
     let change = Change::AlterMerchant { id, name: change.name, status };
     let registration = Registration { actor: caller.actor, change };
-    let (record, _) = app.ask_record(Body::Register(registration)).await?;
-    Ok(Reply(Merchant::new(record)?))
+    let Registered { record, .. } = app.ask(registration).await?;
+    Ok(Reply(Merchant::new(*record)?))
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -158,15 +174,15 @@ pub(super) struct Balances {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Balance {
     currency: String,
-    /// Can be paid out.
+    /// Available for payouts.
     available: String,
-    /// Put aside for payouts and disputes.
+    /// On hold for payouts and disputes.
     held: String,
     /// Not settled yet.
     pending: String,
 }
 
-/// What a merchant has.
+/// Get the balances of a merchant.
 #[utoipa::path(get, path = "/v1/merchants/{id}/balances", tag = "merchants", params(("id" = String, Path)),
     responses((status = 200, body = Balances), (status = 404, body = Problem)))]
 pub(super) async fn balances(
@@ -197,7 +213,7 @@ pub(super) async fn balances(
     Ok(Reply(Balances { balances: sums.into_iter().map(balance).collect() }))
 }
 
-/// The accounts that the chart gives a merchant, in every currency: money may have come in any of them.
+/// The addresses of a merchant by the chart, in every currency.
 fn addresses(app: &App, merchant: &str) -> Vec<Name> {
     let chart = app.0.rules.rulebook.chart();
     let mut addresses = Vec::new();
@@ -220,10 +236,10 @@ fn addresses(app: &App, merchant: &str) -> Vec<Name> {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct StatementQuery {
-    /// What happened at this time or later.
+    /// Movements with an effective time at or after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<Timestamp>,
-    /// What happened before this time.
+    /// Movements with an effective time before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     until: Option<Timestamp>,
 }
@@ -251,7 +267,7 @@ pub(super) struct StatementLine {
     reference: String,
     account: String,
     currency: String,
-    /// What the customer paid or the merchant was charged, where fee and VAT are part of it.
+    /// The amount including fee and VAT, for events that have both.
     gross: Option<String>,
     fee: Option<String>,
     vat: Option<String>,
@@ -261,10 +277,10 @@ pub(super) struct StatementLine {
     balance: String,
 }
 
-/// Lines of one statement: a longer period is asked for in parts.
+/// The maximum number of lines of a statement.
 const LINES_MAX: usize = 10_000;
 
-/// Every movement of a merchant's money, with running balances.
+/// Get the statement of a merchant: every movement, with running balances.
 #[utoipa::path(get, path = "/v1/merchants/{id}/statement", tag = "merchants", params(("id" = String, Path), StatementQuery),
     responses((status = 200, body = Statement), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn statement(
@@ -309,7 +325,7 @@ pub(super) async fn statement(
 }
 
 fn balances_of(fold: &StatementFold) -> Vec<AccountBalance> {
-    let balance = |found: bursar_core::views::StatementBalance| AccountBalance {
+    let balance = |found: bursar_core::ledger::views::StatementBalance| AccountBalance {
         balance: decimal(found.balance, found.currency),
         currency: found.currency.to_string(),
         account: found.account,

@@ -1,34 +1,47 @@
-//! Pay-ins: what customers have paid to merchants.
+//! Pay-ins: payments of customers to merchants, as providers report them.
+
+use std::sync::Arc;
 
 use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use bursar_core::idempotency::FlowReply;
-use bursar_core::ids::{FlowId, PayInId};
-use bursar_core::payin::{NewPayIn, Said, View};
-use bursar_core::request::Body;
-use bursar_store::{Browse as _, FlowFilter, Query as _};
+use bursar_core::payins::{self, NewPayIn, ProviderStatus, View};
+use bursar_core::turn::Given;
+use bursar_store::FlowFilter;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::pages::{Listed, Page};
-use super::{answered, unexpected};
+use super::answered;
+use super::lists::{Listed, Page, view};
 use crate::App;
+use crate::access::{AccessRow, EVERY_ROLE, OPERATORS};
 use crate::auth::Caller;
 use crate::extract::{IdempotencyKey, Json, Query};
 use crate::problem::Problem;
 
-/// A customer has paid.
+pub(super) const ACCESS: &[AccessRow] = &[
+    ("POST", "/v1/payins", OPERATORS),
+    ("GET", "/v1/payins", EVERY_ROLE),
+    ("GET", "/v1/payins/{id}", EVERY_ROLE),
+];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(get))
+}
+
+/// A collected payment of a customer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PayInRequest {
     pub(super) merchant_id: String,
     pub(super) provider: String,
-    /// What the provider knows the payment by. The same reference again is the same payment.
+    /// The provider's reference of the payment. A repeated reference is the same payment.
     pub(super) reference: String,
-    /// What the customer paid, as a decimal.
+    /// The amount that the customer paid, as a decimal.
     #[schema(example = "1500.00")]
     pub(super) amount: String,
     #[schema(example = "PKR")]
@@ -44,9 +57,9 @@ pub(super) struct PayIn {
     merchant_id: String,
     provider: String,
     reference: String,
-    /// What the customer paid.
+    /// The amount that the customer paid.
     amount: String,
-    /// What the merchant gets.
+    /// The amount that the merchant is credited.
     net: String,
     fee: String,
     vat: String,
@@ -77,16 +90,9 @@ impl From<View> for PayIn {
     }
 }
 
-fn payin(reply: FlowReply) -> Result<PayIn, Problem> {
-    match reply {
-        FlowReply::PayIn(view) => Ok(view.into()),
-        FlowReply::Payout(_) | FlowReply::Reservation(_) | FlowReply::Delivery(_) => {
-            Err(unexpected())
-        }
-    }
-}
-
-/// Record a pay-in. The provider's reference makes it idempotent; an `Idempotency-Key` is kept if there is one.
+/// Record a pay-in.
+///
+/// The provider's reference makes the request idempotent; an `Idempotency-Key` is optional.
 #[utoipa::path(post, path = "/v1/payins", tag = "payins", request_body = PayInRequest,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = PayIn), (status = 400, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
@@ -105,55 +111,39 @@ pub(super) async fn create(
         reference: request.reference,
         currency: request.currency,
         amount: request.amount,
-        said: Said::Completed,
+        said: ProviderStatus::Completed,
     };
     take(&app, payin).await
 }
 
 pub(super) async fn take(app: &App, payin: NewPayIn) -> Result<Response, Problem> {
-    let (reply, is_replay) = app.ask_flow(Body::TakePayIn(payin)).await?;
-    Ok(answered(StatusCode::CREATED, Reply(self::payin(reply)?), is_replay))
+    let Given { view, is_replay } = app.ask(payin).await?;
+    Ok(answered(StatusCode::CREATED, Reply(PayIn::from(Arc::unwrap_or_clone(view))), is_replay))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Filter {
     status: Option<String>,
-    /// Of this merchant only.
+    /// Only of this merchant.
     merchant_id: Option<String>,
-    /// Where to go on: `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// How many, at most 500.
-    #[param(minimum = 1, maximum = 500, default = 50)]
-    limit: Option<u32>,
 }
 
-/// Pay-ins, newest first.
-#[utoipa::path(get, path = "/v1/payins", tag = "payins", params(Filter),
+/// List pay-ins, newest first.
+#[utoipa::path(get, path = "/v1/payins", tag = "payins", params(Filter, Page),
     responses((status = 200, body = Listed<PayIn>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
     Query(filter): Query<Filter>,
+    Query(page): Query<Page>,
 ) -> Result<Reply<Listed<PayIn>>, Problem> {
     let merchant = caller.narrowed(filter.merchant_id)?;
-    let page = Page { cursor: filter.cursor, limit: filter.limit };
-    let (limit, place) = (page.limit()?, page.place::<PayInId>()?);
-    let wanted =
-        FlowFilter { kind: "payin", status: filter.status, merchant, ..FlowFilter::default() };
-    let found = app
-        .0
-        .readers
-        .read(async move |store| store.flows_back(&wanted, place.map(FlowId::from), limit).await);
-    let found = found.await?;
-    let payins = found.flows.iter().map(|flow| payin(FlowReply::new(flow)));
-    Ok(Reply(Listed {
-        data: payins.collect::<Result<_, _>>()?,
-        next_cursor: found.next.map(|id| PayInId::from_uuid(id.uuid()).to_string()),
-    }))
+    let wanted = FlowFilter { status: filter.status, merchant, ..FlowFilter::default() };
+    app.list_flows::<payins::PayIn, _>(wanted, &page, PayIn::from).await
 }
 
-/// One pay-in.
+/// Get a pay-in.
 #[utoipa::path(get, path = "/v1/payins/{id}", tag = "payins", params(("id" = String, Path)),
     responses((status = 200, body = PayIn), (status = 404, body = Problem)))]
 pub(super) async fn get(
@@ -161,9 +151,7 @@ pub(super) async fn get(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Reply<PayIn>, Problem> {
-    let unknown = || Problem::not_found("this id");
-    let id: PayInId = id.parse().map_err(|_| unknown())?;
-    let found = app.0.readers.read(async move |store| store.flow(id.into()).await).await?;
-    let flow = found.filter(|flow| flow.state.payin().is_some() && caller.sees(&flow.merchant));
-    Ok(Reply(payin(FlowReply::new(&flow.ok_or_else(unknown)?))?))
+    let flow = app.find_flow::<payins::PayIn>(&caller, &id).await?;
+    let view = view::<payins::PayIn>(&flow).ok_or_else(|| Problem::not_found("this id"))?;
+    Ok(Reply(view.into()))
 }

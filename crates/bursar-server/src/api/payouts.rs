@@ -1,49 +1,71 @@
-//! Payouts: asked for, looked at, cancelled, decided.
+//! Payouts: create, list, get, cancel, resolve.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use bursar_core::flow::Flow;
-use bursar_core::idempotency::FlowReply;
-use bursar_core::ids::{FlowId, PayoutId};
-use bursar_core::payout::{self, Cancellation, NewPayout, Remarks, Resolution, Ruling, View};
-use bursar_core::request::Body;
-use bursar_store::{Browse as _, FlowFilter, Query as _};
+use bursar_core::ids::PayoutId;
+use bursar_core::payouts::{
+    self, Cancel, Cancellation, ClientMetadata, Create, NewPayout, Resolution, Resolve, View,
+};
+use bursar_core::turn::Given;
+use bursar_store::FlowFilter;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-use super::beneficiaries;
-use super::pages::{Listed, Page};
-use super::story::{Explanation, Moment};
-use super::{answered, unexpected};
+use super::lists::{Listed, Page, view};
+use super::{answered, beneficiaries, payout_explain};
 use crate::App;
+use crate::access::{AccessRow, EVERY_ROLE, PAYERS, STAFF};
 use crate::auth::Caller;
 use crate::extract::{IdempotencyKey, Json, Query};
 use crate::problem::Problem;
 
-/// Somebody to pay.
+pub(super) const ACCESS: &[AccessRow] = &[
+    ("POST", "/v1/payouts", PAYERS),
+    ("GET", "/v1/payouts", EVERY_ROLE),
+    ("GET", "/v1/payouts/{id}", EVERY_ROLE),
+    ("POST", "/v1/payouts/{id}/cancel", PAYERS),
+    ("POST", "/v1/payouts/{id}/resolve", STAFF),
+    ("GET", "/v1/payouts/{id}/timeline", EVERY_ROLE),
+    ("GET", "/v1/payouts/{id}/explain", EVERY_ROLE),
+];
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(create, list))
+        .routes(routes!(get))
+        .routes(routes!(cancel))
+        .routes(routes!(resolve))
+        .routes(routes!(payout_explain::timeline))
+        .routes(routes!(payout_explain::explain))
+}
+
+/// A payout to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PayoutRequest {
     merchant_id: String,
-    /// Somebody who was added before; either this or `beneficiary`.
+    /// The id of a registered beneficiary; either this or `beneficiary`.
     beneficiary_id: Option<String>,
     beneficiary: Option<PayeeDetails>,
-    /// A decimal above zero, with no more decimals than the currency has.
+    /// A decimal above zero, with at most as many decimal places as the currency.
     #[schema(example = "1500.00")]
     amount: String,
     #[schema(example = "PKR")]
     currency: String,
     #[schema(example = "mobile_wallet")]
     channel: String,
-    /// Not before this time.
+    /// The payout is not submitted before this time.
     #[schema(value_type = Option<String>, format = DateTime)]
     scheduled_at: Option<Timestamp>,
-    /// At most 20 entries; decides nothing.
+    /// At most 20 entries. Bursar stores and returns them.
     #[serde(default)]
     metadata: BTreeMap<String, String>,
     trace_id: Option<String>,
@@ -54,9 +76,9 @@ pub(super) struct PayoutRequest {
 pub(super) struct PayeeDetails {
     #[schema(min_length = 1, max_length = 128)]
     name: String,
-    /// A bank account; either this or a telephone number.
+    /// A bank account number; either this or `msisdn`.
     account: Option<String>,
-    /// 6 to 15 digits.
+    /// A telephone number of 6 to 15 digits.
     #[schema(pattern = "^[0-9]{6,15}$")]
     msisdn: Option<String>,
     /// The bank of the account.
@@ -69,10 +91,10 @@ pub(super) struct Payout {
     /// SCHEDULED, READY, SUBMITTING, UNCONFIRMED, PROCESSING, STUCK, SUCCESS, FAILED, CANCELLED, RETURNED or
     /// `LATE_SUCCESS`.
     status: String,
-    /// Nothing moves any more, unless a channel corrects itself.
+    /// The payout has ended. Only a correction by the channel can change it.
     #[serde(rename = "final")]
     is_final: bool,
-    /// Counts what is worth looking at again; a decision names the version that it was made on.
+    /// Increases with every visible change; a decision names the version that it is based on.
     version: u64,
     merchant_id: String,
     amount: String,
@@ -80,16 +102,16 @@ pub(super) struct Payout {
     vat: String,
     currency: String,
     channel: String,
-    /// What the channel knows the latest attempt by.
+    /// The reference of the latest attempt at the channel.
     reference: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     scheduled_at: Option<Timestamp>,
-    /// What one of two has decided; a second person must decide the same.
+    /// The first of two decisions; a second person must make the same one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) pending_decision: Option<PendingDecision>,
+    pending_decision: Option<PendingDecision>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,12 +156,17 @@ impl From<View> for Payout {
     }
 }
 
-fn payout(reply: FlowReply) -> Result<Payout, Problem> {
-    let FlowReply::Payout(view) = reply else { return Err(unexpected()) };
-    Ok(view.into())
+impl Payout {
+    /// Only staff sees which colleague has proposed a decision.
+    pub(super) fn seen_by(mut self, caller: &Caller) -> Self {
+        self.pending_decision = self.pending_decision.filter(|_| caller.is_staff());
+        self
+    }
 }
 
-/// Pay somebody. The money is put aside at once, with fee and VAT.
+/// Create a payout.
+///
+/// The amount, fee and VAT are put on hold at once.
 #[utoipa::path(post, path = "/v1/payouts", tag = "payouts", request_body = PayoutRequest,
     params(("Idempotency-Key" = String, Header, description = "1 to 255 visible ASCII characters; the same key again is the same payout")),
     responses((status = 201, body = Payout), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
@@ -158,20 +185,22 @@ pub(super) async fn create(
         amount: request.amount,
         beneficiary,
         scheduled_at: request.scheduled_at,
-        remarks: Remarks { metadata: request.metadata, trace_id: request.trace_id },
+        remarks: ClientMetadata { metadata: request.metadata, trace_id: request.trace_id },
     };
     let actor = caller.merchant.is_none().then(|| caller.actor.clone());
-    let body = Body::CreatePayout { key: key.of_merchant(&payout.merchant), payout, actor };
-    let (reply, is_replay) = app.ask_flow(body).await?;
-    Ok(answered(StatusCode::CREATED, Reply(self::payout(reply)?), is_replay))
+    let key = key.of_merchant(&payout.merchant);
+    let Given { view, is_replay } = app.ask(Create { key, payout, actor, workflow: None }).await?;
+    let payout = Payout::from(Arc::unwrap_or_clone(view));
+    Ok(answered(StatusCode::CREATED, Reply(payout), is_replay))
 }
 
-/// Whom to pay: as the request says, or as was added before. A beneficiary never changes, so it may be read now.
+/// The beneficiary of the request, or the registered one that it names. A registered beneficiary never changes, so it
+/// can be read outside the turn.
 async fn beneficiary(
     app: &App,
     caller: &Caller,
     request: &PayoutRequest,
-) -> Result<payout::Beneficiary, Problem> {
+) -> Result<payouts::Beneficiary, Problem> {
     match (&request.beneficiary_id, &request.beneficiary) {
         (Some(id), None) => {
             let (_, payee) = beneficiaries::find(app, caller, id.clone()).await?;
@@ -180,7 +209,7 @@ async fn beneficiary(
             }
             Ok(payee.details)
         }
-        (None, Some(PayeeDetails { name, account, msisdn, bank })) => Ok(payout::Beneficiary {
+        (None, Some(PayeeDetails { name, account, msisdn, bank })) => Ok(payouts::Beneficiary {
             name: name.clone(),
             account: account.clone(),
             msisdn: msisdn.clone(),
@@ -197,63 +226,44 @@ async fn beneficiary(
 pub(super) struct Filter {
     /// Such as STUCK.
     status: Option<String>,
-    /// Of this merchant only.
+    /// Only of this merchant.
     merchant_id: Option<String>,
-    /// Made at this time or later.
+    /// Created at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     created_from: Option<Timestamp>,
-    /// Made before this time.
+    /// Created before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     created_until: Option<Timestamp>,
-    /// Where to go on: `next_cursor` of the page before.
-    cursor: Option<String>,
-    /// How many, at most 500.
-    #[param(minimum = 1, maximum = 500, default = 50)]
-    limit: Option<u32>,
 }
 
-/// Payouts, newest first. A page may be short although there are more: go on with `next_cursor`.
-#[utoipa::path(get, path = "/v1/payouts", tag = "payouts", params(Filter),
+/// List payouts, newest first.
+///
+/// A page can be short or empty although more follow: continue with `next_cursor`.
+#[utoipa::path(get, path = "/v1/payouts", tag = "payouts", params(Filter, Page),
     responses((status = 200, body = Listed<Payout>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
     Query(filter): Query<Filter>,
+    Query(page): Query<Page>,
 ) -> Result<Reply<Listed<Payout>>, Problem> {
-    let merchant = caller.narrowed(filter.merchant_id)?;
-    let page = Page { cursor: filter.cursor, limit: filter.limit };
-    let (limit, place) = (page.limit()?, page.place::<PayoutId>()?);
     let wanted = FlowFilter {
-        kind: "payout",
         status: filter.status,
-        merchant,
+        merchant: caller.narrowed(filter.merchant_id)?,
         from: filter.created_from,
         until: filter.created_until,
         ..FlowFilter::default()
     };
-    let found = app
-        .0
-        .readers
-        .read(async move |store| store.flows_back(&wanted, place.map(FlowId::from), limit).await);
-    let found = found.await?;
-    let seen = |flow| payout(FlowReply::new(flow)).map(|payout| payout.seen_by(&caller));
-    let payouts = found.flows.iter().map(seen);
-    Ok(Reply(Listed {
-        data: payouts.collect::<Result<_, _>>()?,
-        next_cursor: found.next.map(|id| PayoutId::from_uuid(id.uuid()).to_string()),
-    }))
+    let show = |view| Payout::from(view).seen_by(&caller);
+    app.list_flows::<payouts::Payout, _>(wanted, &page, show).await
 }
 
-/// Whoever may not see a payout is told that there is none.
-async fn find(app: &App, caller: &Caller, id: &str) -> Result<(PayoutId, Flow), Problem> {
-    let unknown = || Problem::not_found("this id");
-    let id: PayoutId = id.parse().map_err(|_| unknown())?;
-    let found = app.0.readers.read(async move |store| store.flow(id.into()).await).await?;
-    let found = found.filter(|flow| flow.state.payout().is_some() && caller.sees(&flow.merchant));
-    Ok((id, found.ok_or_else(unknown)?))
+async fn find(app: &App, caller: &Caller, id: &str) -> Result<PayoutId, Problem> {
+    let flow = app.find_flow::<payouts::Payout>(caller, id).await?;
+    Ok(PayoutId::from_uuid(flow.id.uuid()))
 }
 
-/// One payout.
+/// Get a payout.
 #[utoipa::path(get, path = "/v1/payouts/{id}", tag = "payouts", params(("id" = String, Path)),
     responses((status = 200, body = Payout), (status = 404, body = Problem)))]
 pub(super) async fn get(
@@ -261,18 +271,21 @@ pub(super) async fn get(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Reply<Payout>, Problem> {
-    let (_, flow) = find(&app, &caller, &id).await?;
-    Ok(Reply(payout(FlowReply::new(&flow))?.seen_by(&caller)))
+    let flow = app.find_flow::<payouts::Payout>(&caller, &id).await?;
+    let view = view::<payouts::Payout>(&flow).ok_or_else(|| Problem::not_found("this id"))?;
+    Ok(Reply(Payout::from(view).seen_by(&caller)))
 }
 
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CancelRequest {
-    /// The version that was looked at; a later one is not cancelled.
+    /// The version that the caller has seen; a later version is not cancelled.
     expected_version: Option<u64>,
 }
 
-/// Cancel a payout of which nothing was sent yet. The money goes back to the merchant at once.
+/// Cancel a payout that was not submitted yet.
+///
+/// The money is released to the merchant at once.
 #[utoipa::path(post, path = "/v1/payouts/{id}/cancel", tag = "payouts",
     params(("id" = String, Path), ("Idempotency-Key" = String, Header)), request_body = Option<CancelRequest>,
     responses((status = 200, body = Payout), (status = 400, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
@@ -285,29 +298,29 @@ pub(super) async fn cancel(
 ) -> Result<Response, Problem> {
     let request: CancelRequest =
         if body.is_empty() { CancelRequest::default() } else { crate::extract::parse(&body)? };
-    let (id, _) = find(&app, &caller, &id).await?;
+    let id = find(&app, &caller, &id).await?;
     let cancellation = Cancellation {
         id,
         expected_version: request.expected_version,
         actor: caller.actor.clone(),
     };
-    let body = Body::CancelPayout { key: key.of(&caller), cancellation };
-    let (reply, is_replay) = app.ask_flow(body).await?;
-    Ok(answered(StatusCode::OK, Reply(payout(reply)?.seen_by(&caller)), is_replay))
+    let Given { view, is_replay } = app.ask(Cancel { key: key.of(&caller), cancellation }).await?;
+    let payout = Payout::from(Arc::unwrap_or_clone(view)).seen_by(&caller);
+    Ok(answered(StatusCode::OK, Reply(payout), is_replay))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResolveRequest {
     decision: Decision,
-    /// What the decision rests on.
+    /// The evidence that the decision is based on.
     #[schema(max_length = 1000)]
     evidence: String,
-    /// The version that was looked at; a later one is not decided.
+    /// The version that the caller has seen; a later version is not resolved.
     expected_version: u64,
 }
 
-/// What to do about a payout that is stuck.
+/// A decision about a stuck payout.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Decision {
@@ -317,7 +330,7 @@ pub(super) enum Decision {
     NewAttempt,
 }
 
-impl From<Decision> for Ruling {
+impl From<Decision> for payouts::Decision {
     fn from(decision: Decision) -> Self {
         match decision {
             Decision::ConfirmPaid => Self::ConfirmPaid,
@@ -328,18 +341,20 @@ impl From<Decision> for Ruling {
     }
 }
 
-impl From<Ruling> for Decision {
-    fn from(ruling: Ruling) -> Self {
-        match ruling {
-            Ruling::ConfirmPaid => Self::ConfirmPaid,
-            Ruling::ConfirmNotPaid => Self::ConfirmNotPaid,
-            Ruling::KeepWaiting => Self::KeepWaiting,
-            Ruling::NewAttempt => Self::NewAttempt,
+impl From<payouts::Decision> for Decision {
+    fn from(decision: payouts::Decision) -> Self {
+        match decision {
+            payouts::Decision::ConfirmPaid => Self::ConfirmPaid,
+            payouts::Decision::ConfirmNotPaid => Self::ConfirmNotPaid,
+            payouts::Decision::KeepWaiting => Self::KeepWaiting,
+            payouts::Decision::NewAttempt => Self::NewAttempt,
         }
     }
 }
 
-/// Decide about a payout that is stuck. Above the configured amount, 202 says that a second person must decide the same.
+/// Resolve a stuck payout.
+///
+/// Above the configured amount, 202 means that a second person must make the same decision.
 #[utoipa::path(post, path = "/v1/payouts/{id}/resolve", tag = "payouts",
     params(("id" = String, Path), ("Idempotency-Key" = String, Header)), request_body = ResolveRequest,
     responses((status = 200, body = Payout), (status = 202, body = Payout), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
@@ -350,48 +365,18 @@ pub(super) async fn resolve(
     Path(id): Path<String>,
     Json(request): Json<ResolveRequest>,
 ) -> Result<Response, Problem> {
-    let (id, _) = find(&app, &caller, &id).await?;
+    let id = find(&app, &caller, &id).await?;
     let resolution = Resolution {
         id,
-        ruling: request.decision.into(),
+        decision: request.decision.into(),
         evidence: request.evidence,
         expected_version: request.expected_version,
         actor: caller.actor.clone(),
         is_approver: caller.is_approver(),
     };
-    let body = Body::ResolvePayout { key: key.of(&caller), resolution };
-    let (reply, is_replay) = app.ask_flow(body).await?;
-    let payout = payout(reply)?;
+    let Given { view, is_replay } = app.ask(Resolve { key: key.of(&caller), resolution }).await?;
+    let payout = Payout::from(Arc::unwrap_or_clone(view));
     let is_pending = payout.pending_decision.is_some();
     let status = if is_pending { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok(answered(status, Reply(payout), is_replay))
-}
-
-/// What was told about a payout, in order.
-#[utoipa::path(get, path = "/v1/payouts/{id}/timeline", tag = "payouts", params(("id" = String, Path)),
-    responses((status = 200, body = Listed<Moment>), (status = 404, body = Problem)))]
-pub(super) async fn timeline(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Reply<Listed<Moment>>, Problem> {
-    let (_, flow) = find(&app, &caller, &id).await?;
-    let name = flow.name();
-    let read = app.0.readers.read(async move |store| store.events_of(&name, 0, 1_000).await);
-    let moments = read.await?.into_iter().map(Moment::new).collect();
-    Ok(Reply(Listed { data: moments, next_cursor: None }))
-}
-
-/// Why a payout is where it is: what is known, by whom, and what it waits for.
-#[utoipa::path(get, path = "/v1/payouts/{id}/explain", tag = "payouts", params(("id" = String, Path)),
-    responses((status = 200, body = Explanation), (status = 404, body = Problem)))]
-pub(super) async fn explain(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> Result<Reply<Explanation>, Problem> {
-    let (_, flow) = find(&app, &caller, &id).await?;
-    let control = app.0.readers.read(async |store| store.control().await).await?;
-    let explanation = Explanation::new(&flow, &control, &caller);
-    Ok(Reply(explanation.ok_or_else(|| Problem::not_found("this id"))?))
 }

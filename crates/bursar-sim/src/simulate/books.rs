@@ -9,18 +9,17 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use super::plant::Plant;
-use bursar_core::commit::Commit;
 use bursar_core::ids::{CommitId, FlowId};
-use bursar_core::plan::ReadPlan;
-use bursar_core::records::ReadSet;
+use bursar_core::turn::{Commit, ReadPlan, ReadSet};
 use bursar_store::{Memory, Sqlite, SqliteTurn, Store, StoreError, Turn};
+
+use super::injected_bugs::InjectedBug;
 
 /// Worlds are short: with the usual number, nothing would be filed under its account before they end.
 const FILED_AT_ONCE: usize = 8;
 
-/// A future that never waits, at its end.
-pub(crate) fn at_once<T>(
+/// The result of a future that never waits.
+pub(crate) fn poll_once<T>(
     future: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -29,14 +28,14 @@ pub(crate) fn at_once<T>(
     }
 }
 
-/// Where the books are, for whoever opens them.
+/// Where the books are.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     Memory(Rc<RefCell<Held>>),
     Directory(Rc<Scratch>),
 }
 
-/// The memory store, and the flows that somebody is deciding about.
+/// The memory store, and the flows that running turns have locked.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     pub(crate) memory: Memory,
@@ -67,14 +66,14 @@ impl Drop for Scratch {
 
 #[derive(Debug)]
 pub(crate) enum Books {
-    /// And whether locks are forgotten, which is a planted mistake.
+    /// And whether locks are ignored, which is an injected bug.
     Shared(Rc<RefCell<Held>>, bool),
     File(Box<Sqlite>),
 }
 
-impl Place {
-    pub(crate) fn open(&self, plant: Option<Plant>) -> Result<Books, StoreError> {
-        let forgets = plant == Some(Plant::StoreForgetsVersions);
+impl Location {
+    pub(crate) fn open(&self, bug: Option<InjectedBug>) -> Result<Books, StoreError> {
+        let forgets = bug == Some(InjectedBug::StoreForgetsVersions);
         match self {
             Self::Memory(held) => Ok(Books::Shared(Rc::clone(held), forgets)),
             Self::Directory(scratch) => {
@@ -116,7 +115,7 @@ impl Store for Books {
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
         match self {
-            Self::Shared(held, _) => at_once(held.borrow_mut().memory.has_commit(id)),
+            Self::Shared(held, _) => poll_once(held.borrow_mut().memory.has_commit(id)),
             Self::File(sqlite) => sqlite.has_commit(id).await,
         }
     }
@@ -142,7 +141,7 @@ impl SharedTurn {
     fn load(&mut self, plan: &ReadPlan) -> Result<ReadSet, StoreError> {
         let mut held = self.held.borrow_mut();
         let held = &mut *held;
-        let mut found = at_once(async { held.memory.begin().await?.load(plan).await })?;
+        let mut found = poll_once(async { held.memory.begin().await?.load(plan).await })?;
         let forgets = self.forgets;
         let is_taken = |id: &FlowId| !forgets && held.locked.contains(id) && !self.own.contains(id);
         let is_named = |flow: &bursar_core::flow::Flow| {
@@ -154,7 +153,7 @@ impl SharedTurn {
         if found.flows.iter().any(|flow| is_taken(&flow.id) && is_named(flow)) {
             return Err(StoreError::Conflict);
         }
-        // Whoever looks for what is due leaves what others have.
+        // A claim skips flows that other turns have locked.
         found.flows.retain(|flow| !is_taken(&flow.id));
         self.own.extend(found.flows.iter().map(|flow| flow.id));
         held.locked.extend(found.flows.iter().map(|flow| flow.id));
@@ -169,14 +168,15 @@ impl SharedTurn {
         if commit.flows.iter().any(|write| is_taken(&write.after.id)) {
             return Err(StoreError::Conflict);
         }
-        // Whoever saved last says what time it is at least.
-        let last = at_once(async { held.memory.begin().await?.load(&ReadPlan::default()).await })?;
+        // Commit times never go back.
+        let last =
+            poll_once(async { held.memory.begin().await?.load(&ReadPlan::default()).await })?;
         let time = commit.time.max(last.time.filter(|_| commit.time.is_some()));
         let mut dated = Commit { time, ..commit.clone() };
         for transaction in &mut dated.transactions {
             transaction.inserted_at = time.unwrap_or(transaction.inserted_at);
         }
-        at_once(async { held.memory.begin().await?.save(id, &dated).await })
+        poll_once(async { held.memory.begin().await?.save(id, &dated).await })
     }
 }
 

@@ -1,5 +1,5 @@
-//! Chance that a seed decides. Each purpose throws its own dice, so that switching one thing off moves as little as
-//! possible of everything else.
+//! Random numbers from a seed. Each purpose has its own dice, so that switching one fault off changes as little as
+//! possible of the rest.
 
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(u64);

@@ -1,5 +1,5 @@
-//! A store that fails as stores do, around a real one. Whatever it says, what the real one has saved is written down for
-//! the auditor in the same moment.
+//! A store that fails as stores do, around a real one. What the real one has saved is recorded for the auditor at the
+//! same moment, even if the caller gets an error.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,17 +8,15 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use bursar_core::commit::{Commit, FlowWrite};
 use bursar_core::ids::CommitId;
-use bursar_core::plan::ReadPlan;
-use bursar_core::records::ReadSet;
+use bursar_core::turn::{Commit, FlowWrite, ReadPlan, ReadSet};
 use bursar_store::{Store, StoreError, Turn};
 
 use super::dice::Dice;
 use super::fault::Fault;
-use super::plant::{self, Plant};
+use super::injected_bugs::{self, InjectedBug};
 
-/// A place in a turn at which it can stand still, or end.
+/// A point of a turn at which it can pause, or end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Point {
     BeforeLoad,
@@ -31,19 +29,19 @@ pub(crate) enum Point {
 pub(crate) enum Saw {
     Struck(Fault),
     Saved(Box<Commit>),
-    /// About to be saved. Only hosts with a planted mistake act on it.
+    /// About to be saved. Only hosts with an injected bug act on it.
     Decided(Box<Commit>),
 }
 
-/// What the world and the store of a process tell each other.
+/// State that the world shares with the store of a process.
 #[derive(Debug)]
 pub(crate) struct Side {
     dice: BTreeMap<Fault, (u32, Dice)>,
-    pub(crate) plant: Option<Plant>,
-    pub(crate) plant_dice: Dice,
-    /// Where the turn under way must stand still.
+    pub(crate) bug: Option<InjectedBug>,
+    pub(crate) bug_dice: Dice,
+    /// Where the running turn must pause.
     pub(crate) stops: Vec<Point>,
-    /// Where it stands still.
+    /// Where it pauses.
     pub(crate) stands: Option<Point>,
     pub(crate) saw: Vec<Saw>,
 }
@@ -52,16 +50,16 @@ impl Side {
     pub(crate) fn new(
         strengths: &BTreeMap<Fault, u32>,
         (seed, process): (u64, usize),
-        plant: Option<Plant>,
+        bug: Option<InjectedBug>,
     ) -> Self {
         let dice = |(fault, strength): (&Fault, &u32)| {
-            let purpose = format!("store {process} {}", fault.name());
+            let purpose = format!("store {process} {}", fault.dice());
             (*fault, (*strength, Dice::new(seed, &purpose)))
         };
         Self {
             dice: strengths.iter().map(dice).collect(),
-            plant,
-            plant_dice: Dice::new(seed, &format!("plant {process}")),
+            bug,
+            bug_dice: Dice::new(seed, &format!("plant {process}")),
             stops: Vec::new(),
             stands: None,
             saw: Vec::new(),
@@ -114,7 +112,7 @@ impl<S: Store> Store for Faulty<S> {
     async fn begin(&mut self) -> Result<Self::Turn<'_>, StoreError> {
         stand(&self.side, Point::BeforeLoad).await;
         if self.side.borrow_mut().strikes(Fault::StoreUnavailable) {
-            return Err(StoreError::Unavailable("nobody answers".to_owned()));
+            return Err(StoreError::Unavailable("no answer".to_owned()));
         }
         if let Some((id, commit)) = self.late.take()
             && arrive_late(self.inner.begin().await?, id, &commit).await?
@@ -127,7 +125,7 @@ impl<S: Store> Store for Faulty<S> {
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
         if self.side.borrow_mut().strikes(Fault::LookupFails) {
-            return Err(StoreError::Unavailable("nobody answers".to_owned()));
+            return Err(StoreError::Unavailable("no answer".to_owned()));
         }
         self.inner.has_commit(id).await
     }
@@ -140,7 +138,7 @@ impl<T: Turn> Turn for FaultyTurn<'_, T> {
 
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let Self { inner, side, late } = self;
-        if side.borrow().plant.is_some_and(Plant::is_hasty) {
+        if side.borrow().bug.is_some_and(InjectedBug::is_hasty) {
             side.borrow_mut().saw.push(Saw::Decided(Box::new(commit.clone())));
         }
         stand(&side, Point::BeforeSave).await;
@@ -157,13 +155,13 @@ impl<T: Turn> Turn for FaultyTurn<'_, T> {
             return Err(unknown());
         }
         let is_lost_from_sight = strikes(Fault::CommitUnknownSaved);
-        plant::save(inner, id, commit, &side, is_lost_from_sight).await?;
+        injected_bugs::save(inner, id, commit, &side, is_lost_from_sight).await?;
         stand(&side, Point::AfterSave).await;
         if is_lost_from_sight { Err(unknown()) } else { Ok(()) }
     }
 }
 
-/// Saves what was on its way, unless somebody has changed its flows: it would have held them until now.
+/// Saves what was on its way, unless another turn has changed its flows: it would have held them until now.
 async fn arrive_late<T: Turn>(
     mut turn: T,
     id: CommitId,
@@ -178,7 +176,7 @@ async fn arrive_late<T: Turn>(
     Ok(commit.flows.iter().all(is_same) && turn.save(id, commit).await.is_ok())
 }
 
-/// Stands still here if the world wants it, until it is polled again.
+/// Pauses here if the world wants it, until it is polled again.
 fn stand(side: &Rc<RefCell<Side>>, point: Point) -> Stand {
     let mut known = side.borrow_mut();
     let stands = known.stops.contains(&point);

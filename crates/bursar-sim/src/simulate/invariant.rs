@@ -1,4 +1,4 @@
-//! What must hold, by name. Each is counted whenever it is looked at, and the first that does not hold ends a run.
+//! The invariants, by name. Each check is counted, and the first that fails ends a run.
 
 /// One line makes an invariant: its name and what it says.
 macro_rules! invariants {
@@ -36,7 +36,7 @@ invariants! {
     FrozenIsNotSent, "frozen-is-not-sent", "nothing is planned to be sent after the commit of a freeze";
     ListedTransition, "listed-transition", "a flow goes only where the diagram has an arrow";
     DecidedOnLatest, "decided-on-latest", "a commit changes a flow as it was saved last";
-    EventsWithoutGap, "events-without-gap", "every change of a status is told, and what is told about a resource is numbered without a gap";
+    EventsWithoutGap, "events-without-gap", "every change of a status emits an event, and the events of a resource are numbered without a gap";
     Balanced, "balanced", "debits equal credits in every currency, and balances follow from postings";
     NotBelowZero, "not-below-zero", "no merchant pays out what it does not have";
     AnswerIsSaved, "answer-is-saved", "what was answered is in the books";
@@ -44,20 +44,20 @@ invariants! {
     SameKeySameReply, "same-key-same-reply", "the same request under a key gets the same reply, another none";
     RightPrice, "right-price", "fee and VAT are what the tariff says";
     TwoPeople, "two-people", "above the limit two people decide";
-    EveryEventIsMailed, "every-event-is-mailed", "who is subscribed when something is told has one delivery of it, with its bytes, in the same commit";
-    MailIsFromAnEvent, "mail-is-from-an-event", "a delivery begins with what was told";
-    MailIsSaved, "mail-is-saved", "a receiver gets only what was saved as about to be sent";
+    EveryEventIsDelivered, "every-event-is-delivered", "an endpoint whose filter matches an event has one delivery of it, with its bytes, in the same commit";
+    DeliveryHasEvent, "delivery-has-event", "a delivery begins with an event";
+    WebhookIsSaved, "webhook-is-saved", "a receiver gets only attempts that were saved before";
     SameBytes, "same-bytes", "a receiver gets the same bytes each time";
-    DeliveredIsTaken, "delivered-is-taken", "what is DELIVERED was answered with 2xx";
-    TakenIsNotMailed, "taken-is-not-mailed", "what is known to be taken is not sent again, unless somebody asks";
-    OverIsOver, "over-is-over", "a delivery that is over begins again only if somebody asks";
-    TriedWithinSchedule, "tried-within-schedule", "a round of attempts has no more than its schedule";
-    DeadWasTried, "dead-was-tried", "a dead letter has had every attempt of its schedule";
-    CancelledIsOff, "cancelled-is-off", "what is cancelled was for an endpoint that is off";
-    OffIsNotMailed, "off-is-not-mailed", "nothing is planned for an endpoint that was off when it was decided";
-    MailWithinConcurrency, "mail-within-concurrency", "no process sends more to an endpoint at once than it takes";
-    NobodyWaits, "nobody-waits", "in the end no process waits for what never comes back";
-    EverybodyAnswered, "everybody-answered", "in the end everybody who asked was answered";
+    DeliveredIsAccepted, "delivered-is-accepted", "a DELIVERED delivery was answered with 2xx";
+    DeliveredIsNotResent, "delivered-is-not-resent", "a DELIVERED delivery is sent again only after a replay";
+    OverIsOver, "over-is-over", "a finished delivery begins again only after a replay";
+    TriedWithinSchedule, "tried-within-schedule", "a round has no more attempts than its retry policy";
+    DeadWasTried, "dead-was-tried", "a dead letter has had every attempt of its retry policy";
+    CancelledIsOff, "cancelled-is-off", "a cancelled delivery was for a disabled endpoint";
+    DisabledIsNotCalled, "disabled-is-not-called", "no call is planned to an endpoint that was disabled when the turn began";
+    WebhooksWithinConcurrency, "webhooks-within-concurrency", "no process has more calls to an endpoint in flight than its concurrency";
+    NoProcessWaits, "no-process-waits", "in the end no process waits for what never comes back";
+    EveryCallerAnswered, "every-caller-answered", "in the end every caller was answered";
     EveryFlowEnds, "every-flow-ends", "in the end nothing is under way and nothing is on hold";
     LedgerIsWorld, "ledger-is-world", "in the end the ledger says what the channels did";
     MerchantsHave, "merchants-have", "in the end every merchant has what came in less what went out";
@@ -66,11 +66,11 @@ invariants! {
     NoPanic, "no-panic", "nothing panics";
 }
 
-/// What did not hold, and for whom.
+/// The invariant that failed, and for which flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     pub invariant: Invariant,
-    /// The flow that it is about, by its short name, if it is about one.
+    /// The short name of the flow, if it is about one.
     pub about: String,
     pub what: String,
 }

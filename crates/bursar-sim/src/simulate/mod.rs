@@ -1,26 +1,28 @@
 //! A deterministic world around the real core, the real engine loop and the real stores: hostile channels, merchants,
 //! providers and operators, with faults at every point, in virtual time. Everything follows from a seed.
 //!
-//! `world` is the loop, `scene` what everybody shares; `process`, `turns`, `effects`, `parcels` and `lives` are one process
-//! around the engine. `faulty` is the store that fails, `channel`, `receiver` and `actors` are who there is, `audit` keeps books of its own,
-//! `fault`, `invariant` and `plant` are lists. `swarm` is what a seed draws, `shrink` makes a failure small.
+//! `world` is the event loop, `scene` the shared state; `process`, `turns` and `restarts` are one process around the
+//! engine, `faulty` is its store. `payouts`, `payins` and `webhooks` are the domains: their actors, the systems
+//! outside, the calls to them, and what the auditor checks; `kinds` and `calls` list them. `actors` are callers across
+//! domains. `audit` keeps books of its own. `fault`, `invariant` and `injected_bugs` are lists; `swarm` is what a seed
+//! draws, `shrink` makes a failure small.
 
 mod actors;
 mod audit;
 mod books;
-mod channel;
+mod calls;
 mod coverage;
 mod dice;
-mod effects;
 mod expected;
 mod fault;
 mod faulty;
+mod injected_bugs;
 mod invariant;
-mod lives;
-mod parcels;
-mod plant;
+mod kinds;
+mod payins;
+mod payouts;
 mod process;
-mod receiver;
+mod restarts;
 mod scene;
 mod shrink;
 mod swarm;
@@ -28,18 +30,19 @@ mod swarm;
 mod tests;
 mod trace;
 mod turns;
+mod webhooks;
 mod world;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use bursar_core::rulebook::Rulebook;
+use bursar_core::ledger::rulebook::Rulebook;
 
 pub use coverage::Coverage;
 pub use expected::{UNEXPECTED, missing};
 pub use fault::Fault;
+pub use injected_bugs::InjectedBug;
 pub use invariant::{Broken, Invariant};
-pub use plant::Plant;
 pub use shrink::shrink;
 pub use swarm::{Options, StoreChoice};
 pub use trace::Line;
@@ -47,7 +50,7 @@ pub use trace::Line;
 use swarm::Settings;
 use world::World;
 
-/// What came of one seed.
+/// The outcome of one seed.
 #[derive(Debug)]
 pub struct Outcome {
     pub options: Options,
@@ -69,17 +72,17 @@ pub struct Outcome {
     pub coverage: Coverage,
 }
 
-/// Lives through one seed. Fails only if the world itself cannot be set up.
+/// Runs one seed. Fails only if the world itself cannot be set up.
 pub fn run(options: &Options, rulebook: &Rulebook) -> Result<Outcome, String> {
     let mut world = World::new(Settings::new(options), rulebook.clone())?;
-    let lived = catch_unwind(AssertUnwindSafe(|| world.run()));
-    match lived {
+    let ended = catch_unwind(AssertUnwindSafe(|| world.run()));
+    match ended {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             world.scene.audit.check(Invariant::BooksReadable, "", false, || error.to_string());
         }
         Err(_) => {
-            let what = || "see what was printed above".to_owned();
+            let what = || "see the panic message above".to_owned();
             world.scene.audit.check(Invariant::NoPanic, "", false, what);
         }
     }

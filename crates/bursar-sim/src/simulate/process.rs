@@ -1,5 +1,5 @@
-//! One process around the real engine: what `bursar_engine::Host` does on real time with real sockets, this does in the
-//! time of this world, and it can die anywhere.
+//! One process around the real engine: what `bursar_engine::Host` does in real time with real sockets, this does in
+//! virtual time, and it can crash anywhere.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,11 +10,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bursar_core::commit::Commit;
-use bursar_core::effect::Effect;
 use bursar_core::ids::Seed;
-use bursar_core::request::{Batch, Request};
 use bursar_core::rules::Rules;
+use bursar_core::turn::{Commit, Request, TurnInput};
 use bursar_engine::{Engine, Ticket, steadied};
 use bursar_store::{StoreError, turn};
 use jiff::{SignedDuration, Timestamp};
@@ -23,15 +21,16 @@ use super::books::Books;
 use super::coverage::Cause;
 use super::dice::Dice;
 use super::faulty::{Faulty, Point, Side};
-use super::parcels::Underway;
-use super::plant::Plant;
-use super::scene::{Life, MILLISECOND, Scene, time_at};
+use super::injected_bugs::InjectedBug;
+use super::payouts::{self, ChannelCall};
+use super::scene::{Incarnation, MILLISECOND, Scene, time_at};
+use super::webhooks;
 
 type Store = Faulty<Books>;
 type Ended = (Store, Vec<Request>, Result<Commit, StoreError>);
 
 pub(crate) struct Process {
-    pub(crate) life: Life,
+    pub(crate) incarnation: Incarnation,
     pub(crate) is_up: bool,
     pub(crate) engine: Engine,
     pub(crate) clock: Clock,
@@ -41,15 +40,15 @@ pub(crate) struct Process {
     /// Which request each ticket is for.
     pub(crate) waiting: BTreeMap<Ticket, u64>,
     pub(crate) tickets: u64,
-    pub(crate) effects: BTreeMap<u64, InFlight>,
-    pub(crate) parcels: BTreeMap<u64, Underway>,
+    pub(crate) channel_calls: BTreeMap<u64, payouts::InFlight>,
+    pub(crate) webhook_calls: BTreeMap<u64, webhooks::InFlight>,
     pub(crate) started: u64,
     pub(crate) tick_at: Option<u64>,
-    /// How long it waits if nothing comes of looking.
+    /// How long it waits after a poll without effect.
     pub(crate) stride: u64,
     pub(crate) dice: Dice,
-    /// In flight when it died. Only a host with a planted mistake looks at it.
-    pub(crate) remembered: Vec<Effect>,
+    /// In flight when it crashed. Only a host with an injected bug reads it.
+    pub(crate) remembered: Vec<ChannelCall>,
 }
 
 /// A turn under way. None of it survives the process.
@@ -59,20 +58,11 @@ pub(crate) struct Running {
     pub(crate) dies_at: Option<Point>,
     /// What the requests in it may do to which flow.
     pub(crate) causes: Vec<Cause>,
-    /// What a hasty host has done already.
+    /// A hasty host has acted on it already.
     pub(crate) is_anticipated: bool,
 }
 
-/// An effect that has not come back.
-pub(crate) struct InFlight {
-    pub(crate) effect: Effect,
-    /// The end of its lease on the clock that nobody can set.
-    pub(crate) deadline: u64,
-    /// Its first byte has gone out: nobody can stop it.
-    pub(crate) is_sent: bool,
-}
-
-/// One moment on two clocks: the one that people set, steadied, and the one that nobody can set.
+/// One moment on two clocks: the steadied wall clock, and the monotonic one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     pub(crate) real: u64,
@@ -92,7 +82,7 @@ impl Moment {
 pub(crate) struct Clock {
     /// By how much it is wrong, in microseconds, as a rule.
     error: i64,
-    /// And since somebody set it.
+    /// And by how much it was set.
     set_by: i64,
     last: Moment,
 }
@@ -134,19 +124,19 @@ impl Process {
         side: Rc<RefCell<Side>>,
         scene: &Scene,
     ) -> Self {
-        let life = Life { process, epoch: 1 };
+        let incarnation = Incarnation { process, epoch: 1 };
         Self {
-            life,
+            incarnation,
             is_up: true,
-            engine: engine(life, scene),
+            engine: engine(incarnation, scene),
             clock: Clock::new(0, 0),
             side,
             store: Some(store),
             running: None,
             waiting: BTreeMap::new(),
             tickets: 0,
-            effects: BTreeMap::new(),
-            parcels: BTreeMap::new(),
+            channel_calls: BTreeMap::new(),
+            webhook_calls: BTreeMap::new(),
             started: 0,
             tick_at: None,
             stride: STRIDE_MIN,
@@ -156,26 +146,26 @@ impl Process {
     }
 
     /// It is gone, with everything that it had not saved.
-    pub(crate) fn die(&mut self) -> (Vec<u64>, Vec<InFlight>) {
+    pub(crate) fn die(&mut self) -> (Vec<u64>, Vec<payouts::InFlight>) {
         self.is_up = false;
         self.running = None;
         self.store = None;
         self.tick_at = None;
-        self.parcels.clear();
-        let effects: Vec<InFlight> = std::mem::take(&mut self.effects).into_values().collect();
-        if self.side.borrow().plant == Some(Plant::HostResendsOnRestart) {
-            self.remembered = effects.iter().map(|in_flight| in_flight.effect.clone()).collect();
+        self.webhook_calls.clear();
+        let calls: Vec<_> = std::mem::take(&mut self.channel_calls).into_values().collect();
+        if self.side.borrow().bug == Some(InjectedBug::HostResendsOnRestart) {
+            self.remembered = calls.iter().map(|in_flight| in_flight.call.clone()).collect();
         }
         let mut side = self.side.borrow_mut();
         side.stops.clear();
         side.stands = None;
-        (std::mem::take(&mut self.waiting).into_values().collect(), effects)
+        (std::mem::take(&mut self.waiting).into_values().collect(), calls)
     }
 
     pub(crate) fn start(&mut self, store: Store, clock: Clock, scene: &Scene) {
-        self.life.epoch = self.life.epoch.saturating_add(1);
+        self.incarnation.epoch = self.incarnation.epoch.saturating_add(1);
         self.is_up = true;
-        self.engine = engine(self.life, scene);
+        self.engine = engine(self.incarnation, scene);
         self.clock = clock;
         self.store = Some(store);
         self.tickets = 0;
@@ -193,7 +183,7 @@ impl Process {
         let rules = Arc::clone(rules);
         let future = async move {
             let result = {
-                let batch = Batch::new(&rules, &requests);
+                let batch = TurnInput::new(&rules, &requests);
                 turn(&mut store, &batch).await
             };
             (store, requests, result)
@@ -227,12 +217,12 @@ impl Process {
     }
 }
 
-/// How often a host looks, at most, and at least as long as something is due.
+/// How often a host polls, at most, and at least while a flow is due.
 pub(crate) const STRIDE_MIN: u64 = 50 * MILLISECOND;
 pub(crate) const STRIDE_MAX: u64 = 60_000 * MILLISECOND;
 
-fn engine(life: Life, scene: &Scene) -> Engine {
-    let name = format!("{} {}", life.process, life.epoch);
+fn engine(incarnation: Incarnation, scene: &Scene) -> Engine {
+    let name = format!("{} {}", incarnation.process, incarnation.epoch);
     let seed = Seed::from(scene.settings.options.seed).child(["process", &name]);
     Engine::new(&scene.rules, scene.settings.limits, seed)
 }

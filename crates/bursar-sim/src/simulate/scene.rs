@@ -1,24 +1,22 @@
-//! What everybody in this world shares: time, the queue of what happens next, the channels, the auditor, and the post
-//! that carries requests until they are answered.
+//! The shared state of the world: time, the event queue, the channels, the auditor, and the requests that wait for an
+//! answer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bursar_core::delivery::{self, Parcel};
-use bursar_core::effect::Effect;
-use bursar_core::payout;
-use bursar_core::request::{Answer, Body};
 use bursar_core::rules::Rules;
-use bursar_engine::{CameBack, Input};
+use bursar_core::turn::{Answer, Body};
+use bursar_engine::Input;
 use jiff::{SignedDuration, Timestamp};
 
 use super::audit::Audit;
-use super::channel::{Channels, News};
 use super::dice::Dice;
 use super::fault::Fault;
-use super::receiver::Receivers;
+use super::payouts::channel::{ChannelEvent, Channels};
 use super::swarm::Settings;
 use super::trace::Trace;
+use super::webhooks::Receivers;
+use super::{payouts, webhooks};
 
 pub(crate) const MILLISECOND: u64 = 1_000;
 pub(crate) const SECOND: u64 = 1_000_000;
@@ -26,16 +24,16 @@ pub(crate) const MINUTE: u64 = 60 * SECOND;
 pub(crate) const HOUR: u64 = 60 * MINUTE;
 pub(crate) const DAY: u64 = 24 * HOUR;
 
-/// A process, and how often it was started: what a dead one had planned does not happen.
+/// One run of a process: events of an earlier run do not happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Life {
+pub(crate) struct Incarnation {
     pub(crate) process: usize,
     pub(crate) epoch: u32,
 }
 
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// Somebody does the next thing on their list.
+    /// An actor does the next item of its plan.
     Act {
         actor: usize,
         what: u64,
@@ -43,42 +41,13 @@ pub(crate) enum Event {
     Deliver {
         ask: u64,
     },
-    Tick(Life),
-    /// A turn that stands still goes on.
-    Resume(Life),
-    TurnEnds(Life, Box<Input>),
-    Send {
-        life: Life,
-        number: u64,
-    },
-    Arrive {
-        life: Life,
-        number: u64,
-        effect: Box<Effect>,
-        sent_at: u64,
-    },
-    Back {
-        life: Life,
-        number: u64,
-        event: Box<payout::Event>,
-    },
-    SendParcel {
-        life: Life,
-        number: u64,
-    },
-    ParcelArrives {
-        life: Life,
-        number: u64,
-        parcel: Box<Parcel>,
-    },
-    ParcelBack {
-        life: Life,
-        number: u64,
-        event: Box<delivery::Event>,
-    },
-    /// What came of a parcel is told to the engine.
-    ParcelReported(Life, Box<CameBack>),
-    Channel(Box<News>),
+    Tick(Incarnation),
+    /// A paused turn goes on.
+    Resume(Incarnation),
+    TurnEnds(Incarnation, Box<Input>),
+    ChannelCall(payouts::CallEvent),
+    WebhookCall(webhooks::CallEvent),
+    Channel(Box<ChannelEvent>),
     Restart {
         process: usize,
     },
@@ -88,10 +57,10 @@ pub(crate) enum Event {
     },
 }
 
-/// What somebody does who does it again and again, for ever.
-pub(crate) const LOOK_AROUND: u64 = u64::MAX;
+/// The item of an actor that polls for ever.
+pub(crate) const POLL: u64 = u64::MAX;
 
-/// Who waits for an answer.
+/// The caller that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
     Actor(usize),
@@ -105,11 +74,11 @@ pub(crate) struct Ask {
     pub(crate) tag: u64,
     pub(crate) body: Body,
     pub(crate) times: u32,
-    /// After this many times without an answer nobody asks any more.
+    /// After this many times without an answer the caller gives up.
     pub(crate) times_max: u32,
 }
 
-/// Somebody who acts by themselves. A new actor is a file with one of these and a line in `actors`.
+/// A caller with a plan of its own. A new actor is a file with one of these and a line in `actors`.
 pub(crate) trait Actor {
     /// Plans the first things.
     fn begin(&mut self, me: usize, scene: &mut Scene);
@@ -121,7 +90,7 @@ pub(crate) trait Actor {
 }
 
 pub(crate) struct Scene {
-    /// Microseconds since the world began, on a clock that nobody can set.
+    /// Microseconds since the world began, on the monotonic clock.
     pub(crate) now: u64,
     queue: BTreeMap<(u64, u64), Event>,
     planned: u64,
@@ -143,7 +112,7 @@ pub(crate) struct Scene {
 impl Scene {
     pub(crate) fn new(settings: Settings, rules: Rules) -> Self {
         let seed = settings.options.seed;
-        let dice = |fault: &Fault| (*fault, Dice::new(seed, &format!("strike {}", fault.name())));
+        let dice = |fault: &Fault| (*fault, Dice::new(seed, &format!("strike {}", fault.dice())));
         Self {
             now: 0,
             queue: BTreeMap::new(),
@@ -204,22 +173,17 @@ impl Scene {
         self.dice.get_mut(&fault).is_some_and(|dice| dice.chance(strength))
     }
 
-    /// Whether anybody still has something on their list, other than to look around.
+    /// Whether an actor still has an item on its plan, other than polling.
     pub(crate) fn has_plans(&self) -> bool {
         self.queue.values().any(|event| match event {
             Event::Channel(_) => true,
-            Event::Act { what, .. } => *what != LOOK_AROUND,
+            Event::Act { what, .. } => *what != POLL,
             Event::Deliver { .. }
             | Event::Tick(_)
             | Event::Resume(_)
             | Event::TurnEnds(..)
-            | Event::Send { .. }
-            | Event::Arrive { .. }
-            | Event::Back { .. }
-            | Event::SendParcel { .. }
-            | Event::ParcelArrives { .. }
-            | Event::ParcelBack { .. }
-            | Event::ParcelReported(..)
+            | Event::ChannelCall(_)
+            | Event::WebhookCall(_)
             | Event::Restart { .. }
             | Event::SetClock { .. } => false,
         })
@@ -244,7 +208,7 @@ impl Scene {
         self.after(delay, Event::Deliver { ask: self.asked });
     }
 
-    /// Nobody answered: once more, later, unless it was often enough.
+    /// No answer: once more, later, unless the caller gives up.
     pub(crate) fn ask_again(&mut self, id: u64) {
         let Some(ask) = self.asks.get_mut(&id) else { return };
         ask.times = ask.times.saturating_add(1);

@@ -1,6 +1,6 @@
-//! Makes a failure small: less of everything, as long as the same invariant breaks.
+//! Shrinks a failure: fewer payouts, days and faults, as long as the same invariant breaks.
 
-use bursar_core::rulebook::Rulebook;
+use bursar_core::ledger::rulebook::Rulebook;
 
 use super::invariant::Broken;
 use super::swarm::Options;

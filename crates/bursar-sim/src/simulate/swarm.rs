@@ -1,21 +1,21 @@
-//! What a seed draws: which faults strike and how often, which channels there are, how many processes, how much is asked.
+//! What a seed draws: the strength of each fault, the channels, the number of processes, the limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bursar_core::channel::{Channel, Clocks};
-use bursar_core::delivery::Schedule;
+use bursar_core::ledger::pricing::Tariff;
+use bursar_core::ledger::rulebook::Rulebook;
 use bursar_core::money::Currency;
-use bursar_core::pricing::Tariff;
-use bursar_core::rulebook::Rulebook;
+use bursar_core::payouts::channel::{Channel, Clocks};
 use bursar_core::rules::Rules;
+use bursar_core::webhooks::delivery::RetryPolicy;
 use bursar_engine::Limits;
 use jiff::SignedDuration;
 
 use super::dice::Dice;
 use super::fault::Fault;
-use super::plant::Plant;
+use super::injected_bugs::InjectedBug;
 
-/// What somebody asks for.
+/// The options of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     pub seed: u64,
@@ -24,9 +24,9 @@ pub struct Options {
     /// Those that may strike; the seed draws among them.
     pub faults: BTreeSet<Fault>,
     pub store: StoreChoice,
-    /// How many processes; drawn if nobody says.
+    /// How many processes; drawn by default.
     pub processes: Option<u64>,
-    pub plant: Option<Plant>,
+    pub injected_bug: Option<InjectedBug>,
     /// Whether the lines of the trace are kept.
     pub is_traced: bool,
 }
@@ -48,13 +48,13 @@ impl Options {
             faults: Fault::ALL.iter().copied().collect(),
             store: StoreChoice::Mixed,
             processes: None,
-            plant: None,
+            injected_bug: None,
             is_traced: false,
         }
     }
 }
 
-/// What the seed makes of it.
+/// What the seed draws for the options.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) options: Options,
@@ -91,7 +91,7 @@ impl Settings {
             StoreChoice::Sqlite => true,
             StoreChoice::Mixed => draws_sqlite,
         };
-        let needs_two = options.plant.is_some_and(Plant::needs_two);
+        let needs_two = options.injected_bug.is_some_and(InjectedBug::needs_two);
         let is_sqlite = is_sqlite && !needs_two;
         // One SQLite file has one process.
         let drawn = if draws_two && !draws_sqlite { 2 } else { 1 };
@@ -99,7 +99,7 @@ impl Settings {
         let wanted = if is_sqlite { 1 } else { wanted };
         // A third of the faults is off, a third weak, a third as strong as it gets.
         let strength = |fault: &Fault| {
-            let share = Dice::new(options.seed, fault.name()).below(3);
+            let share = Dice::new(options.seed, fault.dice()).below(3);
             let per_mille = u64::from(fault.most()).saturating_mul(share).checked_div(2);
             let per_mille = u32::try_from(per_mille.unwrap_or_default()).unwrap_or_default();
             (*fault, per_mille)
@@ -138,7 +138,7 @@ impl Settings {
             rules.payout_tariffs.insert(currency, tariff(PAYOUT_PRICE)?);
             rules.payin_tariffs.insert(currency, tariff(PAYIN_PRICE)?);
         }
-        rules.deliveries = schedule(&mut Dice::new(self.options.seed, "schedule"));
+        rules.deliveries = retry_policy(&mut Dice::new(self.options.seed, "schedule"));
         for name in CHANNELS {
             let channel = channel(name, &mut dice)?;
             rules.channels.insert(name.to_owned(), channel);
@@ -147,9 +147,9 @@ impl Settings {
     }
 }
 
-/// As it is shipped, or shorter, so that ends are seen within days.
-fn schedule(dice: &mut Dice) -> Schedule {
-    let shipped = Schedule::default();
+/// The shipped policy, or a shorter one that ends within days.
+fn retry_policy(dice: &mut Dice) -> RetryPolicy {
+    let shipped = RetryPolicy::default();
     if dice.chance(250) {
         return shipped;
     }
@@ -157,7 +157,7 @@ fn schedule(dice: &mut Dice) -> Schedule {
         |longest| SignedDuration::from_mins(i64::try_from(dice.between(1, longest)).unwrap_or(1));
     let pauses = [5, 30, 180, 600].map(&mut minutes);
     let (breaker_pause, disable_after) = (minutes(10), minutes(48 * 60));
-    Schedule {
+    RetryPolicy {
         pauses: pauses.into_iter().take(usize::try_from(dice.between(1, 4)).unwrap_or(4)).collect(),
         breaker_after: usize::try_from(dice.between(2, 6)).unwrap_or(2),
         breaker_pause,
@@ -172,7 +172,7 @@ fn channel(name: &str, dice: &mut Dice) -> Result<Channel, String> {
     let second: Currency = "IQD".parse().map_err(|error| format!("{error}"))?;
     let kind = dice.pick(&["mobile_wallet", "bank_transfer", "agent_network"]);
     let clocks = Clocks::of(kind.copied().unwrap_or("mobile_wallet"));
-    // Some ask a few times, some ask all the time.
+    // Some channels are queried a few times, some all the time.
     let (count, longest) = if dice.chance(250) { (24, 5) } else { (dice.between(2, 6), 240) };
     let clocks = Clocks {
         requeries: (0..count).map(|_| seconds(dice.between(2, longest))).collect(),

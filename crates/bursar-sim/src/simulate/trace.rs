@@ -1,11 +1,11 @@
-//! What happened, a line each. The digest is always kept, the lines only if somebody wants to read them.
+//! The trace: one line for each event. The digest is always kept, the lines only on request.
 
-/// One thing that happened.
+/// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// Microseconds since the world began.
     pub at: u64,
-    /// The flow that it is about, by its short name; empty for everything else.
+    /// The short name of its flow; empty for everything else.
     pub about: String,
     pub text: String,
 }

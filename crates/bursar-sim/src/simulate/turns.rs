@@ -1,37 +1,37 @@
-//! The turns of a process, from the moment at which it looks until everything that follows is under way.
+//! The turns of a process, from the poll of the engine until the effects have started.
 
-use bursar_core::commit::Commit;
-use bursar_core::request::Request;
+use bursar_core::turn::{Commit, Request};
 use bursar_engine::{Cause, Failed, Input, Output};
 use bursar_store::StoreError;
 
+use super::calls::Calls;
 use super::coverage::{causes, count};
 use super::fault::Fault;
 use super::faulty::{Point, Saw};
-use super::plant::Plant;
+use super::injected_bugs::InjectedBug;
 use super::process::{Polled, STRIDE_MAX, STRIDE_MIN};
-use super::scene::{Event, Life, MILLISECOND, SECOND};
+use super::scene::{Event, Incarnation, MILLISECOND, SECOND};
 use super::world::World;
 
-/// How long a host rests after a store that was not there.
-const REST: u64 = 200 * MILLISECOND;
+/// How long a host waits after the store was unavailable.
+const PAUSE: u64 = 200 * MILLISECOND;
 
 impl World {
-    /// The process looks at this time, if not before.
+    /// The process polls at this time, if not before.
     pub(crate) fn tick(&mut self, process: usize, delay: u64) {
         let at = self.scene.now.saturating_add(delay);
         let Some(known) = self.processes.get_mut(process) else { return };
         if known.is_up && known.tick_at.is_none_or(|planned| at < planned) {
             known.tick_at = Some(at);
-            let life = known.life;
-            self.scene.at(at, Event::Tick(life));
+            let incarnation = known.incarnation;
+            self.scene.at(at, Event::Tick(incarnation));
         }
     }
 
-    pub(crate) fn ticked(&mut self, life: Life) -> Result<(), StoreError> {
+    pub(crate) fn ticked(&mut self, incarnation: Incarnation) -> Result<(), StoreError> {
         let now = self.scene.now;
-        let is_alive = self.is_alive(life);
-        let Some(process) = self.processes.get_mut(life.process) else { return Ok(()) };
+        let is_alive = self.is_alive(incarnation);
+        let Some(process) = self.processes.get_mut(incarnation.process) else { return Ok(()) };
         if !is_alive || process.tick_at != Some(now) {
             return Ok(());
         }
@@ -47,15 +47,15 @@ impl World {
                 if let Some(running) = &mut process.running {
                     running.causes = causes;
                 }
-                self.plan_trouble(life.process);
-                return self.go_on(life.process);
+                self.plan_trouble(incarnation.process);
+                return self.go_on(incarnation.process);
             }
         }
-        self.plan_tick(life.process);
+        self.plan_tick(incarnation.process);
         Ok(())
     }
 
-    /// Whether this turn stands still somewhere, and whether it goes on from there.
+    /// Whether this turn pauses somewhere, and whether it goes on from there.
     fn plan_trouble(&mut self, process: usize) {
         let deaths = [
             (Fault::CrashBeforeLoad, Point::BeforeLoad),
@@ -75,7 +75,7 @@ impl World {
         }
         let Some(known) = self.processes.get_mut(process) else { return };
         let mut side = known.side.borrow_mut();
-        if side.plant.is_some_and(Plant::is_hasty) {
+        if side.bug.is_some_and(InjectedBug::is_hasty) {
             stops.push(Point::BeforeSave);
         }
         side.stops = stops;
@@ -89,9 +89,9 @@ impl World {
     pub(crate) fn go_on(&mut self, process: usize) -> Result<(), StoreError> {
         let Some(known) = self.processes.get_mut(process) else { return Ok(()) };
         let polled = known.poll_turn();
-        let life = known.life;
+        let incarnation = known.incarnation;
         let dies_at = known.running.as_ref().and_then(|running| running.dies_at);
-        self.look_at_store(process);
+        self.observe_store(process);
         match polled {
             None => {}
             Some(Polled::Stands(point)) if dies_at == Some(point) => {
@@ -107,15 +107,15 @@ impl World {
                     self.scene.struck(Fault::StoreSlow);
                 }
                 let delay = self.scene.post.between(MILLISECOND, 3 * SECOND);
-                self.scene.after(delay, Event::Resume(life));
+                self.scene.after(delay, Event::Resume(incarnation));
             }
             Some(Polled::Ended(requests, result)) => self.ended(process, requests, *result)?,
         }
         Ok(())
     }
 
-    /// What the store of a process has done meanwhile, to the auditor first.
-    fn look_at_store(&mut self, process: usize) {
+    /// What the store of a process has done meanwhile; the auditor sees it first.
+    fn observe_store(&mut self, process: usize) {
         let Some(known) = self.processes.get_mut(process) else { return };
         let saw = std::mem::take(&mut known.side.borrow_mut().saw);
         let no_causes = Vec::new();
@@ -130,7 +130,7 @@ impl World {
                     let began = known.running.as_ref().map_or(0, |turn| turn.moment.real);
                     let times = (began, self.scene.now);
                     self.scene.audit.saw(&commit, &self.scene.channels, times);
-                    self.tell(process, &commit);
+                    self.trace_commit(process, &commit);
                     for other in 0..self.processes.len() {
                         self.plan_tick(other);
                     }
@@ -139,26 +139,29 @@ impl World {
         }
     }
 
-    /// The trace of a commit: what became of which flow, what is to be done.
-    fn tell(&mut self, process: usize, commit: &Commit) {
+    /// The trace of a commit: the flows that changed, the calls that are planned.
+    fn trace_commit(&mut self, process: usize, commit: &Commit) {
         for write in &commit.flows {
             let about = self.scene.audit.name(write.after.id);
             let before = write.before.as_ref().map_or("new", |flow| flow.state.status());
             let (after, version) = (write.after.state.status(), write.after.version);
             self.scene.say(&about, format!("p{process} saves {before} -> {after} v{version}"));
         }
-        for effect in &commit.effects {
-            let about = self.scene.audit.name(effect.flow);
-            let (call, number) = (super::effects::word(&effect.call), effect.attempt);
-            self.scene.say(&about, format!("p{process} plans {call}, attempt {number}"));
+        let calls = Calls::new(commit.effects.iter().cloned());
+        for call in &calls.channels {
+            let about = self.scene.audit.name(call.effect.flow);
+            let (word, number) = (call.word(), call.effect.attempt);
+            self.scene.say(&about, format!("p{process} plans {word}, attempt {number}"));
         }
-        for parcel in &commit.parcels {
-            let about = self.scene.audit.name(parcel.flow);
-            self.scene.say(&about, format!("p{process} plans to mail, attempt {}", parcel.attempt));
+        for call in &calls.webhooks {
+            let about = self.scene.audit.name(call.effect.flow);
+            let number = call.effect.attempt;
+            self.scene.say(&about, format!("p{process} plans a webhook call, attempt {number}"));
         }
         let (postings, audit) = (commit.transactions.len(), commit.audit.len());
         if postings > 0 || audit > 0 {
-            self.scene.say("", format!("p{process} saves {postings} postings, {audit} deeds"));
+            self.scene
+                .say("", format!("p{process} saves {postings} postings, {audit} audit entries"));
         }
     }
 
@@ -174,8 +177,8 @@ impl World {
             Err(StoreError::Corrupt(reason)) => return Err(StoreError::Corrupt(reason)),
             Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
                 let Some(known) = self.processes.get(process) else { return Ok(()) };
-                let ends = Event::TurnEnds(known.life, Box::new(Input::NotSaved(error)));
-                self.scene.after(REST, ends);
+                let ends = Event::TurnEnds(known.incarnation, Box::new(Input::NotSaved(error)));
+                self.scene.after(PAUSE, ends);
                 return Ok(());
             }
         };
@@ -183,7 +186,7 @@ impl World {
         Ok(())
     }
 
-    /// Answers first, then what is to be done.
+    /// Answers first, then the effects.
     pub(crate) fn end_turn(&mut self, process: usize, input: Input) {
         let Some(known) = self.processes.get_mut(process) else { return };
         let Some(running) = known.running.take() else { return };
@@ -191,46 +194,43 @@ impl World {
         known.stride =
             if has_saved { STRIDE_MIN } else { known.stride.saturating_mul(2).min(STRIDE_MAX) };
         let outputs = known.engine.enqueue(input);
-        let (mut effects, mut parcels) = (Vec::new(), Vec::new());
+        let mut effects = Vec::new();
         for output in outputs {
             match output {
                 Output::Answer(ticket, answer) => self.answer(process, ticket, answer),
-                Output::Do(effect) => effects.push(effect),
-                Output::Send(parcel) => parcels.push(*parcel),
+                Output::Run(effect) => effects.push(effect),
                 Output::Turn(_) => {}
             }
         }
-        if !effects.is_empty() && self.scene.strikes(Fault::CrashAfterAnswers) {
+        let calls = Calls::new(effects);
+        if !calls.channels.is_empty() && self.scene.strikes(Fault::CrashAfterAnswers) {
             self.crash(process);
             return;
         }
-        let is_sent = running.is_anticipated
-            && self.scene.settings.options.plant == Some(Plant::HostSendsBeforeSave);
-        for effect in effects {
-            let deadline = running.moment.real_of(effect.lease_until);
-            if !is_sent {
-                self.start_effect(process, effect, deadline);
+        let bug = self.scene.settings.options.injected_bug.filter(|_| running.is_anticipated);
+        for call in calls.channels {
+            let deadline = running.moment.real_of(call.effect.lease_until);
+            if bug != Some(InjectedBug::HostSendsBeforeSave) {
+                self.start_channel_call(process, call, deadline);
             }
         }
-        let is_mailed = running.is_anticipated
-            && self.scene.settings.options.plant == Some(Plant::HostMailsBeforeSave);
-        for parcel in parcels {
-            let deadline = running.moment.real_of(parcel.lease_until);
-            if !is_mailed {
-                self.start_parcel(process, parcel, deadline);
+        for call in calls.webhooks {
+            let deadline = running.moment.real_of(call.effect.lease_until);
+            if bug != Some(InjectedBug::HostNotifiesBeforeSave) {
+                self.start_webhook_call(process, call, deadline);
             }
         }
         self.plan_tick(process);
     }
 
-    /// When this process must look again: at once, or when something is due.
+    /// When this process must poll again: at once, or when a flow is due.
     fn plan_tick(&mut self, process: usize) {
         let now = self.scene.now;
         let Some(known) = self.processes.get_mut(process) else { return };
         if !known.is_up || known.running.is_some() {
             return;
         }
-        if known.engine.is_eager() {
+        if known.engine.has_work() {
             self.tick(process, MILLISECOND);
             return;
         }

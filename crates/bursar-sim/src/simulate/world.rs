@@ -1,57 +1,57 @@
-//! The world: one thing after the other, in the order of time and number. Nothing in it depends on anything but the seed.
+//! The event loop of the world: events in the order of time and number. Everything follows from the seed.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use bursar_core::request::Answer;
-use bursar_core::rulebook::Rulebook;
-use bursar_core::verify::End;
+use bursar_core::ledger::rulebook::Rulebook;
+use bursar_core::ledger::verify::End;
+use bursar_core::turn::Answer;
 use bursar_engine::{Input, Output, Ticket, Unanswered};
 use bursar_store::{Query as _, StoreError};
 
 use super::actors;
-use super::books::{Books, Held, Place, Scratch, at_once};
+use super::books::{Books, Held, Location, Scratch, poll_once};
 use super::coverage::Coverage;
 use super::dice::Dice;
 use super::fault::Fault;
 use super::faulty::{Faulty, Side};
 use super::invariant::Invariant;
 use super::process::{Clock, Process};
-use super::scene::{Actor, DAY, Event, HOUR, Life, MILLISECOND, MINUTE, Scene, Who};
+use super::scene::{Actor, DAY, Event, HOUR, Incarnation, MILLISECOND, MINUTE, Scene, Who};
 use super::swarm::Settings;
 
 pub(crate) struct World {
     pub(crate) scene: Scene,
     pub(crate) processes: Vec<Process>,
     actors: Vec<Box<dyn Actor>>,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     pub(crate) coverage: Coverage,
 }
 
-/// How long everything may take to come to rest.
+/// How long the world may take to come to rest.
 const PATIENCE: u64 = 10 * DAY;
 
 impl World {
     pub(crate) fn new(settings: Settings, rulebook: Rulebook) -> Result<Self, String> {
         let rules = settings.rules(rulebook)?;
         let seed = settings.options.seed;
-        let place = if settings.is_sqlite {
-            Place::Directory(Rc::new(Scratch::new(seed)))
+        let location = if settings.is_sqlite {
+            Location::Directory(Rc::new(Scratch::new(seed)))
         } else {
-            Place::Memory(Rc::new(RefCell::new(Held::default())))
+            Location::Memory(Rc::new(RefCell::new(Held::default())))
         };
         let scene = Scene::new(settings, rules);
         let mut processes = Vec::new();
         for process in 0..scene.settings.processes {
-            let plant = scene.settings.options.plant;
-            let side = Side::new(&scene.settings.strengths, (seed, process), plant);
+            let bug = scene.settings.options.injected_bug;
+            let side = Side::new(&scene.settings.strengths, (seed, process), bug);
             let side = Rc::new(RefCell::new(side));
-            let books = place.open(plant).map_err(|error| error.to_string())?;
+            let books = location.open(bug).map_err(|error| error.to_string())?;
             let store = Faulty::new(books, Rc::clone(&side));
             processes.push(Process::new(process, store, side, &scene));
         }
         let actors = actors::all(seed);
-        Ok(Self { scene, processes, actors, place, coverage: Coverage::new() })
+        Ok(Self { scene, processes, actors, location, coverage: Coverage::new() })
     }
 
     /// From the first request until everything has come to rest.
@@ -106,37 +106,30 @@ impl World {
                 }
             }
             Event::Deliver { ask } => self.deliver(ask),
-            Event::Tick(life) => self.ticked(life)?,
-            Event::Resume(life) => {
-                if self.is_alive(life) {
-                    self.go_on(life.process)?;
+            Event::Tick(incarnation) => self.ticked(incarnation)?,
+            Event::Resume(incarnation) => {
+                if self.is_alive(incarnation) {
+                    self.go_on(incarnation.process)?;
                 }
             }
-            Event::TurnEnds(life, input) => {
-                if self.is_alive(life) {
-                    self.end_turn(life.process, *input);
+            Event::TurnEnds(incarnation, input) => {
+                if self.is_alive(incarnation) {
+                    self.end_turn(incarnation.process, *input);
                 }
             }
-            Event::Send { life, number } => self.send(life, number),
-            Event::Arrive { life, number, effect, sent_at } => {
-                self.arrive(life, number, &effect, sent_at);
-            }
-            Event::Back { life, number, event } => self.back(life, number, *event),
-            Event::SendParcel { life, number } => self.send_parcel(life, number),
-            Event::ParcelArrives { life, number, parcel } => {
-                self.parcel_arrives(life, number, &parcel);
-            }
-            Event::ParcelBack { life, number, event } => self.parcel_back(life, number, *event),
-            Event::ParcelReported(life, came_back) => self.parcel_reported(life, *came_back),
-            Event::Channel(news) => self.scene.channel_news(*news),
+            Event::ChannelCall(event) => self.channel_call(event),
+            Event::WebhookCall(event) => self.webhook_call(event),
+            Event::Channel(event) => self.scene.channel_event(*event),
             Event::Restart { process } => self.restart(process)?,
             Event::SetClock { process, is_right } => self.set_clock(process, is_right),
         }
         Ok(())
     }
 
-    pub(crate) fn is_alive(&self, life: Life) -> bool {
-        self.processes.get(life.process).is_some_and(|known| known.is_up && known.life == life)
+    pub(crate) fn is_alive(&self, incarnation: Incarnation) -> bool {
+        self.processes
+            .get(incarnation.process)
+            .is_some_and(|known| known.is_up && known.incarnation == incarnation)
     }
 
     /// A request reaches one of the processes, if one is there.
@@ -144,7 +137,7 @@ impl World {
         let up: Vec<usize> = self
             .processes
             .iter()
-            .filter_map(|process| process.is_up.then_some(process.life.process))
+            .filter_map(|process| process.is_up.then_some(process.incarnation.process))
             .collect();
         let Some(ask) = self.scene.asks.get(&id) else { return };
         let body = ask.body.clone();
@@ -177,7 +170,7 @@ impl World {
         self.answered(id, answer);
     }
 
-    /// Somebody is answered, or not.
+    /// A caller gets its answer, or none.
     pub(crate) fn answered(&mut self, id: u64, answer: Result<Answer, Unanswered>) {
         let Some(ask) = self.scene.asks.get(&id) else { return };
         let (who, tag) = (ask.who, ask.tag);
@@ -234,12 +227,12 @@ impl World {
             return Ok(());
         }
         let left = self.scene.asks.len();
-        self.scene.audit.check(Invariant::EverybodyAnswered, "", left == 0, || {
-            format!("{left} who asked were not answered")
+        self.scene.audit.check(Invariant::EveryCallerAnswered, "", left == 0, || {
+            format!("{left} callers were not answered")
         });
         let busy = self.processes.iter().filter(|known| known.is_up && !known.engine.is_idle());
         let busy = busy.count();
-        self.scene.audit.check(Invariant::NobodyWaits, "", busy == 0, || {
+        self.scene.audit.check(Invariant::NoProcessWaits, "", busy == 0, || {
             format!("{busy} processes still wait for something")
         });
         let store = self.processes.iter_mut().find_map(|process| process.store.as_mut());
@@ -248,9 +241,9 @@ impl World {
         let rulebook = &self.scene.rules.rulebook;
         match &mut store.inner {
             Books::Shared(held, _) => {
-                at_once(audit.close(&mut held.borrow_mut().memory, rulebook, channels))
+                poll_once(audit.close(&mut held.borrow_mut().memory, rulebook, channels))
             }
-            Books::File(sqlite) => at_once(audit.close(&mut **sqlite, rulebook, channels)),
+            Books::File(sqlite) => poll_once(audit.close(&mut **sqlite, rulebook, channels)),
         }
     }
 
@@ -258,8 +251,8 @@ impl World {
     pub(crate) fn head(&mut self) -> Result<End, StoreError> {
         let store = self.processes.iter_mut().find_map(|process| process.store.as_mut());
         match store.map(|store| &mut store.inner) {
-            Some(Books::Shared(held, _)) => at_once(held.borrow_mut().memory.end()),
-            Some(Books::File(sqlite)) => at_once(sqlite.end()),
+            Some(Books::Shared(held, _)) => poll_once(held.borrow_mut().memory.end()),
+            Some(Books::File(sqlite)) => poll_once(sqlite.end()),
             None => Ok(End::default()),
         }
     }

@@ -1,4 +1,5 @@
-//! Everything that can happen in a small world, breadth first: the first story that breaks a rule is a shortest one.
+//! Breadth-first search of everything that can happen in a small world: the first story that breaks a rule is a
+//! shortest one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -18,8 +19,8 @@ pub(super) trait Model {
     /// The statuses before and after, if something was over and is not what it was.
     fn correction(&self, before: &Self::World, after: &Self::World) -> Option<Correction>;
     /// What happens, in a sentence.
-    fn tell(&self, world: &Self::World, happening: &Self::Happening) -> String;
-    /// What every step is held against.
+    fn narrate(&self, world: &Self::World, happening: &Self::Happening) -> String;
+    /// The rules that every step is checked against.
     fn rules(&self) -> Vec<Rule>;
 }
 
@@ -93,7 +94,7 @@ pub(super) fn explore<M: Model>(model: &M) -> Result<Explored, Story> {
                 Ok(next) => next,
                 Err(broken) => {
                     let mut sentences = sentences(model, &found, number);
-                    sentences.push(model.tell(&world, &happening));
+                    sentences.push(model.narrate(&world, &happening));
                     return Err(Story { sentences, broken });
                 }
             };
@@ -126,7 +127,7 @@ fn sentences<M: Model>(model: &M, found: &[Found<M::World>], mut number: usize) 
         sentences.extend(before.and_then(|before| {
             let mut nexts = model.next(&before).into_iter();
             let (happening, _) = nexts.find(|(_, next)| next.as_ref() == Ok(world))?;
-            Some(model.tell(&before, &happening))
+            Some(model.narrate(&before, &happening))
         }));
         number = *from;
     }

@@ -1,10 +1,10 @@
-//! Looking around: pages, newest first.
+//! Lists in pages, newest first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
+use bursar_core::flow::host;
 use bursar_core::flow::{Due, Flow};
-use bursar_core::host::LANES;
 use bursar_core::ids::{EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::Memory;
 use crate::StoreError;
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
+    AuditCursor, Browse, FlowFilter, FlowPage, LaneCursor, LanePage, Live, Overdue, RecordPage,
     WINDOW, is_of,
 };
 
@@ -31,7 +31,7 @@ impl Browse for Memory {
         Ok(accounts.map(|((name, _), account)| (Name::clone(name), account.clone())).collect())
     }
 
-    async fn flows_back(
+    async fn list_flows_desc(
         &mut self,
         filter: &FlowFilter,
         before: Option<FlowId>,
@@ -46,28 +46,30 @@ impl Browse for Memory {
         Ok(FlowPage::new(found.cloned().collect(), limit, end))
     }
 
-    async fn lane_back(
+    async fn list_lane_desc(
         &mut self,
         lane: &str,
         filter: &FlowFilter,
-        before: Option<LanePlace>,
+        before: Option<LaneCursor>,
         limit: u32,
     ) -> Result<LanePage, StoreError> {
-        let places = || {
+        let cursors = || {
             let lane = self.due.iter().rev().filter(|(due, _)| due.lane == lane);
-            let places = lane.map(|(due, id)| (due.at, *id));
-            places.filter(|place| before.is_none_or(|before| *place < before)).take(at_most(WINDOW))
+            let cursors = lane.map(|(due, id)| (due.at, *id));
+            cursors
+                .filter(|cursor| before.is_none_or(|before| *cursor < before))
+                .take(at_most(WINDOW))
         };
-        let flows = places().filter_map(|(_, id)| self.flows.get(&id)).map(|flow| &**flow);
+        let flows = cursors().filter_map(|(_, id)| self.flows.get(&id)).map(|flow| &**flow);
         let found = flows.filter(|flow| filter.admits(flow)).take(at_most(limit));
-        let end = places().nth(at_most(WINDOW).saturating_sub(1));
+        let end = cursors().nth(at_most(WINDOW).saturating_sub(1));
         Ok(LanePage::new(found.cloned().collect(), limit, end))
     }
 
     async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {
         let (first, last) = event.deliveries();
-        let beside = self.flows.range(first..=last).map(|(_, flow)| &**flow);
-        Ok(beside.filter(|flow| is_of(flow, event)).cloned().collect())
+        let in_range = self.flows.range(first..=last).map(|(_, flow)| &**flow);
+        Ok(in_range.filter(|flow| is_of(flow, event)).cloned().collect())
     }
 
     async fn events_of(
@@ -77,23 +79,23 @@ impl Browse for Memory {
         limit: u32,
     ) -> Result<Vec<FeedEvent>, StoreError> {
         let events = self.commits.iter().flat_map(|commit| &commit.events);
-        let theirs = events.filter(|event| event.resource == resource && event.sequence > after);
-        Ok(theirs.take(at_most(limit)).cloned().collect())
+        let matching = events.filter(|event| event.resource == resource && event.sequence > after);
+        Ok(matching.take(at_most(limit)).cloned().collect())
     }
 
     async fn audit_back(
         &mut self,
-        before: Option<AuditPlace>,
+        before: Option<AuditCursor>,
         limit: u32,
-    ) -> Result<Vec<(AuditPlace, AuditEntry)>, StoreError> {
+    ) -> Result<Vec<(AuditCursor, AuditEntry)>, StoreError> {
         let commits = self.ids.iter().zip(&self.commits);
         let entries = commits.flat_map(|(commit, saved)| {
-            let places = (0..).map(|n| AuditPlace { commit: *commit, n });
-            places.zip(saved.audit.iter().cloned())
+            let cursors = (0..).map(|n| AuditCursor { commit: *commit, n });
+            cursors.zip(saved.audit.iter().cloned())
         });
         let mut entries: Vec<_> =
-            entries.filter(|(place, _)| before.is_none_or(|before| *place < before)).collect();
-        entries.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
+            entries.filter(|(cursor, _)| before.is_none_or(|before| *cursor < before)).collect();
+        entries.sort_by_key(|(cursor, _)| std::cmp::Reverse(*cursor));
         entries.truncate(at_most(limit));
         Ok(entries)
     }
@@ -142,10 +144,12 @@ impl Browse for Memory {
         Ok(live.into_values().collect())
     }
 
-    async fn overdue_errands(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
+    async fn overdue_outbox(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
         let mut overdue: BTreeMap<String, Overdue> = BTreeMap::new();
         let due = self.all_flows().filter_map(Flow::due);
-        for Due { lane, at } in due.filter(|due| due.at <= now && LANES.contains(&&*due.lane)) {
+        for Due { lane, at } in
+            due.filter(|due| due.at <= now && host::lanes().any(|lane| lane == due.lane))
+        {
             let entry =
                 overdue.entry(lane.clone()).or_insert(Overdue { lane, count: 0, since: at });
             entry.count = entry.count.saturating_add(1);

@@ -1,22 +1,22 @@
-//! The books in memory: the oracle that the other stores are compared with. Nothing outlives the process.
+//! The books in memory: the oracle for the other stores. They end with the process.
 
 mod browse;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bursar_core::commit::{Commit, FlowWrite, HoldWrite, SavedCommit, chain};
-use bursar_core::control::Control;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
+use bursar_core::freezes::Control;
 use bursar_core::idempotency::{KeyDigest, KnownKey};
 use bursar_core::ids::{CommitId, FlowId, TransactionId};
+use bursar_core::ledger::verify::{End, IndexedEntries};
 use bursar_core::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
-use bursar_core::plan::{FairClaim, ReadPlan};
-use bursar_core::records::{KnownReference, ReadSet};
 use bursar_core::registry::{Record, RecordKey};
-use bursar_core::verify::{End, Filed};
+use bursar_core::turn::{
+    Commit, FairClaim, FlowWrite, HoldWrite, KnownReference, ReadPlan, ReadSet, SavedCommit, chain,
+};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -26,8 +26,8 @@ use crate::{Query, Store, StoreError, Turn};
 pub struct Memory {
     pub(crate) accounts: BTreeMap<AccountKey, Account>,
     references: BTreeMap<(Name, String), TransactionId>,
-    /// Where each transaction is: its commit and its place in it.
-    places: BTreeMap<TransactionId, (usize, usize)>,
+    /// The position of each transaction: index of its commit, index within the commit.
+    positions: BTreeMap<TransactionId, (usize, usize)>,
     holds: BTreeMap<HoldKey, Hold>,
     flows: BTreeMap<FlowId, Arc<Flow>>,
     pub(crate) due: BTreeSet<(Due, FlowId)>,
@@ -130,15 +130,15 @@ impl Turn for MemoryTurn<'_> {
 
 impl Memory {
     fn transaction(&self, id: TransactionId) -> Option<&Transaction> {
-        let (commit, place) = self.places.get(&id)?;
-        self.commits.get(*commit)?.transactions.get(*place)
+        let (commit, position) = self.positions.get(&id)?;
+        self.commits.get(*commit)?.transactions.get(*position)
     }
 
     fn all_flows(&self) -> impl DoubleEndedIterator<Item = &Flow> {
         self.flows.values().map(|flow| &**flow)
     }
 
-    /// The flows that are named, and those that are due.
+    /// The flows that the plan names, and the due flows that it claims.
     fn planned_flows(&self, plan: &ReadPlan) -> Vec<Arc<Flow>> {
         let claimed = plan.due.iter().flat_map(|claim| {
             let limit = usize::try_from(claim.limit).unwrap_or(usize::MAX);
@@ -148,15 +148,15 @@ impl Memory {
                 .take(limit)
                 .map(|(_, id)| *id)
         });
-        let claimed = claimed.chain(plan.fair.iter().flat_map(|claim| self.fairly(claim)));
+        let claimed = claimed.chain(plan.fair.iter().flat_map(|claim| self.claim_fair(claim)));
         let named = plan.attempts.iter().filter_map(|key| self.attempts.get(key).copied());
         let ids: BTreeSet<FlowId> =
             plan.flows.iter().copied().chain(named).chain(claimed).collect();
         ids.into_iter().filter_map(|id| self.flows.get(&id).cloned()).collect()
     }
 
-    /// A few of each lane of a family.
-    fn fairly(&self, claim: &FairClaim) -> Vec<FlowId> {
+    /// A limited number of flows from each lane of a family.
+    fn claim_fair(&self, claim: &FairClaim) -> Vec<FlowId> {
         let (begin, end) = (claim.begin(), claim.end());
         let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
         let waiting =
@@ -170,7 +170,7 @@ impl Memory {
         due.map(|(_, id)| *id).take(limit).collect()
     }
 
-    /// What is kept beside the accounts, as it is now.
+    /// Replaces holds, flows and idempotency keys.
     pub(crate) fn put(&mut self, holds: &[HoldWrite], flows: &[FlowWrite], keys: &[KnownKey]) {
         for write in holds {
             self.holds.insert(write.key.clone(), write.after.clone());
@@ -189,19 +189,19 @@ impl Memory {
         }
     }
 
-    /// Another commit at the end.
+    /// Appends a commit.
     pub(crate) fn push(&mut self, id: CommitId, commit: SavedCommit) {
-        for (transaction, place) in commit.transactions.iter().zip(0..) {
+        for (transaction, position) in commit.transactions.iter().zip(0..) {
             let key = (Name::clone(&transaction.event), transaction.reference.clone());
             self.references.insert(key, transaction.id);
-            self.places.insert(transaction.id, (self.commits.len(), place));
+            self.positions.insert(transaction.id, (self.commits.len(), position));
         }
         self.commit_ids.insert(id);
         self.ids.push(id);
         self.commits.push(commit);
     }
 
-    /// What the database would refuse by its keys and conditions.
+    /// Enforces the constraints and conditions that a database enforces.
     fn check(&self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let is_funded = commit.accounts.iter().all(|write| {
             let key = (Name::clone(&write.address), write.after.balance.currency());
@@ -211,7 +211,7 @@ impl Memory {
         });
         let is_new = commit.transactions.iter().all(|transaction| {
             let key = (Name::clone(&transaction.event), transaction.reference.clone());
-            !self.references.contains_key(&key) && !self.places.contains_key(&transaction.id)
+            !self.references.contains_key(&key) && !self.positions.contains_key(&transaction.id)
         });
         let is_held =
             commit.holds.iter().all(|write| self.holds.get(&write.key) == write.before.as_ref());
@@ -267,8 +267,8 @@ impl Query for Memory {
 
     async fn flows(&mut self, after: Option<FlowId>, limit: u32) -> Result<Vec<Flow>, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let behind = self.all_flows().filter(|flow| after.is_none_or(|after| flow.id > after));
-        Ok(behind.take(limit).cloned().collect())
+        let later = self.all_flows().filter(|flow| after.is_none_or(|after| flow.id > after));
+        Ok(later.take(limit).cloned().collect())
     }
 
     async fn due(&mut self) -> Result<Vec<(Due, FlowId)>, StoreError> {
@@ -282,10 +282,10 @@ impl Query for Memory {
     ) -> Result<Vec<(Cursor, FeedEvent)>, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let events = self.commits.iter().flat_map(|commit| {
-            let places = (1..).map(|rows| Cursor { commit: commit.seq, rows });
-            places.zip(commit.events.iter().cloned())
+            let cursors = (1..).map(|rows| Cursor { commit: commit.seq, rows });
+            cursors.zip(commit.events.iter().cloned())
         });
-        Ok(events.filter(|(place, _)| *place > after).take(limit).collect())
+        Ok(events.filter(|(cursor, _)| *cursor > after).take(limit).collect())
     }
 
     async fn control(&mut self) -> Result<Control, StoreError> {
@@ -311,12 +311,12 @@ impl Query for Memory {
             })
         };
         let transactions = self.commits.iter().flat_map(|commit| {
-            let places = (1..).map(|rows| Cursor { commit: commit.seq, rows });
-            places.zip(&commit.transactions)
+            let cursors = (1..).map(|rows| Cursor { commit: commit.seq, rows });
+            cursors.zip(&commit.transactions)
         });
-        let found = transactions.filter(|(place, found)| *place > after && touches(found));
+        let found = transactions.filter(|(cursor, found)| *cursor > after && touches(found));
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(found.take(limit).map(|(place, found)| (place, found.clone())).collect())
+        Ok(found.take(limit).map(|(cursor, found)| (cursor, found.clone())).collect())
     }
 
     async fn end(&mut self) -> Result<End, StoreError> {
@@ -331,8 +331,8 @@ impl Query for Memory {
         })
     }
 
-    async fn filed(&mut self) -> Result<Filed, StoreError> {
-        Ok(Filed::default())
+    async fn indexed_entries(&mut self) -> Result<IndexedEntries, StoreError> {
+        Ok(IndexedEntries::default())
     }
 
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {

@@ -1,11 +1,11 @@
-//! Accounts and the chart lines they are opened under. Accounts are the rows that everybody wants: only whoever holds the
-//! head changes them.
+//! Accounts and their chart lines. All turns contend for account rows, so a turn writes them only while it holds the lock
+//! of the head.
 
 use std::sync::Arc;
 
-use bursar_core::chart::GlAccount;
-use bursar_core::commit::AccountWrite;
+use bursar_core::ledger::chart::GlAccount;
 use bursar_core::money::Currency;
+use bursar_core::turn::AccountWrite;
 use futures_util::future::join;
 use tokio_postgres::Transaction;
 use tokio_postgres::types::ToSql;
@@ -25,10 +25,10 @@ const CHANGE: &str = "UPDATE accounts a SET balance = a.balance + k.delta, versi
     WHERE a.address = k.address AND a.currency = k.currency
       AND (k.least IS NULL OR a.balance >= k.least)";
 
-/// To be prepared before `change`.
+/// The caller prepares these before `change`.
 pub(super) const STATEMENTS: [&str; 2] = [OPEN, CHANGE];
 
-/// Net changes, each on top of an opening balance that must be enough. `lines` are the numbers of their chart lines.
+/// Adds net changes. Precondition: each opening balance suffices. `lines` has the numbers of their chart lines.
 pub(super) async fn change(
     session: &Session<'_, Transaction<'_>>,
     changes: &[AccountWrite],
@@ -39,7 +39,7 @@ pub(super) async fn change(
     added
 }
 
-/// Whoever had money when it was read has a row; whoever had none may be new.
+/// A non-zero balance means that the row exists. An account with a zero balance may be new, so its row is inserted first.
 async fn open(
     session: &Session<'_, Transaction<'_>>,
     changes: &[AccountWrite],
@@ -77,14 +77,14 @@ pub fn codes(currencies: &[Currency]) -> Vec<&str> {
     currencies.iter().map(Currency::code).collect()
 }
 
-/// The numbers of the chart lines of these accounts, and the lines that had to be written down.
+/// The numbers of the chart lines of these accounts, and the lines that it inserted.
 pub(super) async fn chart_lines(
     session: &Session<'_, Transaction<'_>>,
     lines: &ChartLines,
     changes: &[AccountWrite],
 ) -> Result<(Vec<i64>, NewLines), StoreError> {
     let mut new_lines = NewLines::new();
-    // New lines in one order for everybody, so that no two writers wait for each other.
+    // All writers insert new lines in the same order, so that they cannot deadlock.
     let mut unknown: Vec<&Arc<GlAccount>> = changes
         .iter()
         .map(|change| &change.after.metadata)
@@ -101,7 +101,7 @@ pub(super) async fn chart_lines(
     Ok((numbers, new_lines))
 }
 
-/// The number of a chart line. A line that is new is written down.
+/// The number of a chart line. Inserts a new line.
 pub async fn chart_line(
     session: &Session<'_, Transaction<'_>>,
     lines: &ChartLines,
@@ -118,7 +118,7 @@ pub async fn chart_line(
     let code = account.code.to_string();
     let values: [&(dyn ToSql + Sync); 6] =
         [&code, &account.name, &account.class.name(), &pattern, &account.liquidity, &account.view];
-    // A line that is there stays as it is: whoever holds the head may need it for an account.
+    // `DO NOTHING` takes no lock on an existing line: the turn that holds the head may reference it.
     let sql = "INSERT INTO chart_lines (gl, name, class, address, liquidity, view)
                VALUES ($1::text::bigint, $2, $3, $4, $5, $6)
                ON CONFLICT (gl, name, class, address, liquidity, view) DO NOTHING";

@@ -1,8 +1,8 @@
-//! Looking around: pages, newest first.
+//! Lists in pages, newest first.
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::Flow;
-use bursar_core::host::LANES;
+use bursar_core::flow::host;
 use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
@@ -15,8 +15,8 @@ use super::row::{self, get};
 use super::{Postgres, feed, flows, lanes, registry};
 use crate::StoreError;
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
-    WINDOW, busy_lanes, condition, submit_channels,
+    AuditCursor, Browse, FlowFilter, FlowPage, LaneCursor, LanePage, Live, Overdue, RecordPage,
+    WINDOW, busy_lanes, condition, waiting_channels,
 };
 use crate::chart_lines::{damaged, time};
 
@@ -35,7 +35,7 @@ impl Browse for Postgres {
         rows.iter().map(account).collect()
     }
 
-    async fn flows_back(
+    async fn list_flows_desc(
         &mut self,
         filter: &FlowFilter,
         before: Option<FlowId>,
@@ -65,11 +65,11 @@ impl Browse for Postgres {
         Ok(FlowPage::new(found, limit, end))
     }
 
-    async fn lane_back(
+    async fn list_lane_desc(
         &mut self,
         lane: &str,
         filter: &FlowFilter,
-        before: Option<LanePlace>,
+        before: Option<LaneCursor>,
         limit: u32,
     ) -> Result<LanePage, StoreError> {
         self.reconnect().await?;
@@ -91,13 +91,13 @@ impl Browse for Postgres {
             &at,
             &flow,
         ];
-        let found = lanes::lane_back(&self.session(), &condition('$'), &values).await?;
+        let found = lanes::list_lane_desc(&self.session(), &condition('$'), &values).await?;
         let sql = "SELECT due_at, flow FROM due WHERE lane = $1 AND (due_at, flow) < ($2, $3)
                    ORDER BY due_at DESC, flow DESC LIMIT 1 OFFSET $4";
         let values: [&(dyn ToSql + Sync); 4] = [&lane, &at, &flow, &window.saturating_sub(1)];
         let rows = self.session().query(sql, &values).await?;
-        let place = |row| Ok((time(get(row, 0)?)?, FlowId::from_uuid(get(row, 1)?)));
-        let end = rows.first().map(place).transpose()?;
+        let cursor = |row| Ok((time(get(row, 0)?)?, FlowId::from_uuid(get(row, 1)?)));
+        let end = rows.first().map(cursor).transpose()?;
         Ok(LanePage::new(found, limit, end))
     }
 
@@ -118,21 +118,21 @@ impl Browse for Postgres {
 
     async fn audit_back(
         &mut self,
-        before: Option<AuditPlace>,
+        before: Option<AuditCursor>,
         limit: u32,
-    ) -> Result<Vec<(AuditPlace, AuditEntry)>, StoreError> {
+    ) -> Result<Vec<(AuditCursor, AuditEntry)>, StoreError> {
         self.reconnect().await?;
-        let commit = before.map_or(Uuid::max(), |place| place.commit.uuid());
-        let n = i64::try_from(before.map_or(0, |place| place.n)).map_err(damaged)?;
+        let commit = before.map_or(Uuid::max(), |cursor| cursor.commit.uuid());
+        let n = i64::try_from(before.map_or(0, |cursor| cursor.n)).map_err(damaged)?;
         let sql = "SELECT actor, action, resource, note, time, commit_id, n FROM audit
                    WHERE (commit_id, n) < ($1, $2) ORDER BY commit_id DESC, n DESC LIMIT $3";
         let rows = self.session().query(sql, &[&commit, &n, &i64::from(limit)]).await?;
         let entry = |row| {
-            let place = AuditPlace {
+            let cursor = AuditCursor {
                 commit: CommitId::from_uuid(get(row, 5)?),
                 n: u64::try_from(get::<i64>(row, 6)?).map_err(damaged)?,
             };
-            Ok((place, feed::entry(row)?))
+            Ok((cursor, feed::entry(row)?))
         };
         rows.iter().map(entry).collect()
     }
@@ -161,7 +161,7 @@ impl Browse for Postgres {
              SELECT f.state::json #>> '{{flow,terms,channel}}' COLLATE \"C\"
              FROM due d JOIN flows f ON f.id = d.flow
              WHERE d.lane IN ({}) AND f.kind = 'payout' ORDER BY channel",
-            submit_channels(),
+            waiting_channels(),
             busy_lanes()
         );
         self.session().query(&sql, &[]).await?.iter().map(|row| get(row, 0)).collect()
@@ -182,7 +182,7 @@ impl Browse for Postgres {
         self.session().query(sql, &[]).await?.iter().map(live).collect()
     }
 
-    async fn overdue_errands(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
+    async fn overdue_outbox(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
         self.reconnect().await?;
         let sql =
             "SELECT lane, count(*), min(due_at) FROM due WHERE lane = ANY ($1) AND due_at <= $2
@@ -194,7 +194,8 @@ impl Browse for Postgres {
                 since: time(get(row, 2)?)?,
             })
         };
-        let rows = self.session().query(sql, &[&LANES.as_slice(), &now.as_microsecond()]).await?;
+        let lanes: Vec<&str> = host::lanes().collect();
+        let rows = self.session().query(sql, &[&lanes, &now.as_microsecond()]).await?;
         rows.iter().map(overdue).collect()
     }
 }

@@ -1,8 +1,8 @@
-//! The switches that people throw. Their version stands in the head, which whoever saves takes: a freeze and a turn
-//! that sends something cannot both be saved without one having seen the other.
+//! Freezes. The head row has their version, and every save locks the head: of a freeze and a turn that sends something,
+//! the later one sees the earlier one.
 
-use bursar_core::commit::Commit;
-use bursar_core::control::Control;
+use bursar_core::freezes::Control;
+use bursar_core::turn::Commit;
 use tokio_postgres::{GenericClient, Transaction};
 
 use super::row::get;
@@ -10,7 +10,7 @@ use super::session::Session;
 use crate::StoreError;
 use crate::chart_lines::damaged;
 
-/// In one statement, so that version and switches are of one moment.
+/// One statement, so that version and freezes come from one snapshot.
 const CONTROL: &str =
     "SELECT h.switches_version, f.scope, f.details FROM head h LEFT JOIN freezes f ON true";
 
@@ -29,7 +29,7 @@ pub(super) async fn load(session: &Session<'_, impl GenericClient>) -> Result<Co
     Ok(control)
 }
 
-/// If any switch was thrown, all are written anew.
+/// A change of any freeze rewrites all rows.
 pub(super) async fn save(
     session: &Session<'_, Transaction<'_>>,
     commit: &Commit,
@@ -45,7 +45,7 @@ pub(super) async fn save(
     session.write(sql, &[&scopes, &texts], freezes.len()).await
 }
 
-/// The version that the head must have now, and will have then.
+/// Precondition (optimistic lock): the head has the version that the turn read. Returns the next version.
 pub(super) fn next_version(commit: &Commit, found: i64) -> Result<i64, StoreError> {
     let Some(control) = &commit.control else { return Ok(found) };
     if u64::try_from(found).map_err(damaged)? != control.version {

@@ -1,15 +1,15 @@
-//! Many rows of a kind by binary copy: the server takes them faster than by any statement. They are put into bytes here: the
-//! driver's own writer asks every value whether it fits its type.
+//! Writes many rows by binary COPY, which the server processes faster than any statement. This module encodes the rows: the
+//! driver's own writer checks the type of every value.
 
 use std::io::Cursor;
 use std::pin::Pin;
 
-use bursar_core::commit::{FlowWrite, HoldWrite};
 use bursar_core::feed::FeedEvent;
 use bursar_core::flow::Flow;
 use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::{Hold, HoldState};
+use bursar_core::turn::{FlowWrite, HoldWrite};
 use futures_util::SinkExt as _;
 use tokio_postgres::{CopyInSink, Transaction};
 use uuid::Uuid;
@@ -19,7 +19,7 @@ use super::session::{Session, expect};
 use crate::StoreError;
 use crate::chart_lines::damaged;
 
-/// From how many rows on copying is faster: it asks for twice as many answers.
+/// Number of rows from which COPY is faster, in spite of twice as many round trips.
 pub(crate) const MANY: usize = 32;
 
 const HOLDS: &str =
@@ -42,8 +42,8 @@ pub enum Field<'f> {
     Uuid(Uuid),
     Text(&'f str),
     Bytes(&'f [u8]),
-    /// A list of integers of four bytes.
-    Places(&'f [i32]),
+    /// An array of `int4`.
+    Integers(&'f [i32]),
 }
 
 impl From<Option<Uuid>> for Field<'_> {
@@ -52,19 +52,19 @@ impl From<Option<Uuid>> for Field<'_> {
     }
 }
 
-/// Rows on their way into a table, in the server's own binary form.
+/// A COPY in progress, in the server's binary format.
 pub struct Copy {
     sink: Pin<Box<CopyInSink<Cursor<Vec<u8>>>>>,
-    /// What was not sent yet.
+    /// Bytes not yet sent.
     buffer: Vec<u8>,
     rows: usize,
 }
 
-/// Sent at once: large enough that sending costs nothing, small enough to be kept by the processor.
+/// Bytes per message: large enough to make the cost per message small, small enough for the processor's cache.
 const CHUNK: usize = 64 << 10;
 /// Signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// Instead of the number of fields of another row.
+/// The trailer, in place of the field count of a row.
 const END: &[u8] = &[0xff, 0xff];
 
 impl std::fmt::Debug for Copy {
@@ -98,7 +98,7 @@ impl Copy {
         self.sink.send(Cursor::new(full)).await.map_err(|error| classify(&error))
     }
 
-    /// Every row was written, or it fails.
+    /// Fails unless the server has written every row.
     pub async fn finish(mut self) -> Result<(), StoreError> {
         self.buffer.extend(END);
         self.send().await?;
@@ -125,24 +125,24 @@ fn put(buffer: &mut Vec<u8>, field: Field<'_>) -> Result<(), StoreError> {
             buffer.extend(length(bytes.len())?);
             buffer.extend(bytes);
         }
-        Field::Places(places) => {
-            // One dimension without nulls, of type `int4`, this many, from 1 on; each with its length.
-            buffer.extend(length(places.len().saturating_mul(8).saturating_add(20))?);
+        Field::Integers(numbers) => {
+            // Header: one dimension, no nulls, type `int4`, the count, lower bound 1. Then each element with its length.
+            buffer.extend(length(numbers.len().saturating_mul(8).saturating_add(20))?);
             for number in [1_i32, 0, 23] {
                 buffer.extend(number.to_be_bytes());
             }
-            buffer.extend(length(places.len())?);
+            buffer.extend(length(numbers.len())?);
             buffer.extend(1_i32.to_be_bytes());
-            for place in places {
+            for element in numbers {
                 buffer.extend(length(4)?);
-                buffer.extend(place.to_be_bytes());
+                buffer.extend(element.to_be_bytes());
             }
         }
     }
     Ok(())
 }
 
-/// Holds that were not there before.
+/// Copies new holds.
 pub async fn holds(
     session: &Session<'_, Transaction<'_>>,
     changes: &[&HoldWrite],
@@ -170,7 +170,7 @@ pub(super) fn ended_by(hold: &Hold) -> Option<Uuid> {
     }
 }
 
-/// Flows that were not there before, each with its state as text.
+/// Copies new flows, each with its encoded state.
 pub async fn flows<'f>(
     session: &Session<'_, Transaction<'_>>,
     flows: impl Iterator<Item = (&'f Flow, impl AsRef<str>)>,
@@ -208,7 +208,7 @@ pub async fn attempts(
     copy.finish().await
 }
 
-/// Lane, time and flow.
+/// Copies due rows: lane, time and flow.
 pub async fn due<'r>(
     session: &Session<'_, Transaction<'_>>,
     rows: impl Iterator<Item = (&'r str, i64, Uuid)>,
@@ -220,7 +220,7 @@ pub async fn due<'r>(
     copy.finish().await
 }
 
-/// Keys in the order in which they come.
+/// Copies keys in the given order.
 pub async fn keys<'k>(
     session: &Session<'_, Transaction<'_>>,
     keys: impl Iterator<Item = &'k KnownKey>,
@@ -231,7 +231,7 @@ pub async fn keys<'k>(
         let fields = [
             Field::Bytes(&digest),
             Field::Text(known.key.scope()),
-            Field::Text(known.key.words()),
+            Field::Text(known.key.value()),
             Field::Bytes(&known.request_hash),
             Field::Uuid(known.flow.uuid()),
             Field::Text(&known.text),

@@ -1,10 +1,10 @@
-//! What was told to the outside, and what people did.
+//! The event feed and the audit log.
 
 use std::collections::BTreeMap;
 
-use bursar_core::commit::Commit;
 use bursar_core::feed::{AuditEntry, Cursor, FeedEvent};
 use bursar_core::ids::{CommitId, EventId};
+use bursar_core::turn::Commit;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
 use uuid::Uuid;
@@ -65,7 +65,7 @@ async fn save_audit(
     session.write(sql, &values, entries.len()).await
 }
 
-/// The events behind a place in the feed, each with the place behind it.
+/// The events after a cursor, each with its own cursor.
 pub(super) async fn page(
     session: &Session<'_, impl GenericClient>,
     after: Cursor,
@@ -86,7 +86,7 @@ pub(super) async fn page(
     session.query(&sql, &values).await?.iter().map(row).collect()
 }
 
-/// The events of these commits, each commit's in order.
+/// The events of these commits, in the order of each commit.
 pub(super) async fn events(
     session: &Session<'_, impl GenericClient>,
     commits: &[Uuid],
@@ -114,7 +114,7 @@ pub(super) async fn audit(
     Ok(by_commit)
 }
 
-/// What was told about a resource, in order.
+/// The events of a resource, in order.
 pub(super) async fn of(
     session: &Session<'_, impl GenericClient>,
     resource: &str,

@@ -1,17 +1,16 @@
-//! Flows, what they wait for, and the keys under which they were answered.
+//! Flows, their due rows, and the idempotency keys with their replies.
 //!
-//! Named flows are locked in the order of their ids before anything else, and flows that are due are taken only if
-//! nobody else has them: no two turns wait for each other, and no flow is stepped by two at once.
+//! A turn first locks the flows that it names, in the order of their ids. It then claims due flows with SKIP LOCKED. So
+//! turns cannot deadlock, and two turns never step one flow at once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bursar_core::commit::{Commit, FlowWrite};
-use bursar_core::flow::{Due, Flow, Kept};
-use bursar_core::idempotency::{FlowReply, Key, KnownKey};
+use bursar_core::flow::{DecodedFlow, Due, Flow};
+use bursar_core::idempotency::{Key, KnownKey};
 use bursar_core::ids::FlowId;
-use bursar_core::plan::{DueClaim, ReadPlan};
+use bursar_core::turn::{Commit, DueClaim, FlowWrite, ReadPlan};
 use futures_util::future::{join, join_all};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
@@ -33,9 +32,9 @@ const UPDATE: &str = "UPDATE flows f
                  unnest($4::bigint[]) AS sequence, unnest($5::text[]) AS state, unnest($6::bigint[]) AS updated_at,
                  unnest($7::bigint[]) AS before) AS k
     WHERE f.id = k.id AND f.version = k.before";
-/// One look for each: a plan made while nothing waited must not walk through all that waits now. The flows are locked, so
-/// rows stay where they are.
-const GONE: &str = "DELETE FROM due WHERE ctid = ANY (ARRAY(
+/// One index probe per row: a plan made on an empty table must not scan a full one. The turn has locked the flows, so the
+/// row addresses (`ctid`) stay valid.
+const DELETE_DUE: &str = "DELETE FROM due WHERE ctid = ANY (ARRAY(
         SELECT found.ctid
         FROM (SELECT unnest($1::text[]) AS lane, unnest($2::bigint[]) AS due_at, unnest($3::uuid[]) AS flow) AS k
         CROSS JOIN LATERAL (SELECT d.ctid FROM due d
@@ -68,7 +67,7 @@ pub(super) async fn load(
         rows.extend(found?);
     }
     for claim in &plan.fair {
-        rows.extend(lanes::fairly(session, claim).await?);
+        rows.extend(lanes::claim_fair(session, claim).await?);
     }
     let (mut flows, mut unreadable) = (BTreeMap::new(), Vec::new());
     for row in &rows {
@@ -76,7 +75,7 @@ pub(super) async fn load(
             Ok(flow) => {
                 flows.insert(flow.id, Arc::new(flow));
             }
-            // One row must not stop all others.
+            // An undecodable row must not fail the whole turn.
             Err(StoreError::Corrupt(_)) => unreadable.push(FlowId::from_uuid(get(row, 0)?)),
             Err(error) => return Err(error),
         }
@@ -84,7 +83,7 @@ pub(super) async fn load(
     Ok((flows.into_values().collect(), unreadable))
 }
 
-/// The keys that are known.
+/// The stored keys of the plan.
 pub(super) async fn keys(
     session: &Session<'_, impl GenericClient>,
     plan: &ReadPlan,
@@ -95,14 +94,9 @@ pub(super) async fn keys(
     let digests: Vec<&[u8]> = plan.keys.iter().map(<[u8; 16]>::as_slice).collect();
     let sql = "SELECT scope, key, request_hash, flow, reply FROM keys WHERE digest = ANY($1)";
     let known = |row| {
-        let text: String = get(row, 4)?;
-        Ok(KnownKey {
-            key: Key::new(get(row, 0)?, get(row, 1)?),
-            request_hash: hash(row, 2)?,
-            flow: FlowId::from_uuid(get(row, 3)?),
-            reply: Arc::new(FlowReply::decode(&text).map_err(damaged)?),
-            text,
-        })
+        let key = Key::new(get(row, 0)?, get(row, 1)?);
+        let flow = FlowId::from_uuid(get(row, 3)?);
+        Ok(KnownKey::stored(key, hash(row, 2)?, flow, get(row, 4)?))
     };
     session.query(sql, &[&digests]).await?.iter().map(known).collect()
 }
@@ -128,7 +122,7 @@ pub(super) async fn find(
     session.query(&sql, &[&id.uuid()]).await?.first().map(flow).transpose()
 }
 
-/// Flows behind an id, in order.
+/// Flows after an id, in order.
 pub(super) async fn page(
     session: &Session<'_, impl GenericClient>,
     after: Option<FlowId>,
@@ -139,7 +133,7 @@ pub(super) async fn page(
     session.query(&sql, &[&after, &i64::from(limit)]).await?.iter().map(flow).collect()
 }
 
-/// Newest first, of a window of rows: `$1` is the place, `$2` the window, `$3` the limit, the rest the condition's.
+/// Newest first, from a window of rows: `$1` is the cursor, `$2` the window, `$3` the limit; the condition has the rest.
 pub(super) async fn back(
     session: &Session<'_, impl GenericClient>,
     condition: &str,
@@ -150,11 +144,11 @@ pub(super) async fn back(
          ORDER BY id DESC LIMIT $3"
     );
     let rows = session.query(&sql, values).await?;
-    // A row that cannot be read is not shown, and the others are.
+    // An undecodable row must not hide the others.
     Ok(rows.iter().filter_map(|row| flow(row).ok()).collect())
 }
 
-/// Everything that is waited for, in order.
+/// All due rows, in order.
 pub(super) async fn due(
     session: &Session<'_, impl GenericClient>,
 ) -> Result<Vec<(Due, FlowId)>, StoreError> {
@@ -167,7 +161,8 @@ pub(super) async fn due(
 }
 
 pub(super) fn flow(row: &Row) -> Result<Flow, StoreError> {
-    let Kept { state, parked, host } = Flow::decode(get(row, 1)?, get(row, 5)?).map_err(damaged)?;
+    let DecodedFlow { state, backoff, host } =
+        Flow::decode(get(row, 1)?, get(row, 5)?).map_err(damaged)?;
     if get::<&str>(row, 8)? != state.status() {
         return Err(damaged("a flow has another status than its state"));
     }
@@ -179,34 +174,38 @@ pub(super) fn flow(row: &Row) -> Result<Flow, StoreError> {
         created_at: time(get(row, 6)?)?,
         updated_at: time(get(row, 7)?)?,
         state,
-        parked,
+        backoff,
         host,
     })
 }
 
-/// Flows that are known change: this turn has them locked, so nobody is waited for.
+/// Updates existing flows. The turn has locked them, so this waits for no other turn.
 pub(super) async fn change(
     session: &Session<'_, Transaction<'_>>,
     commit: &Commit,
-    gone: &DueRows,
+    deleted: &DueRows,
 ) -> Result<(), StoreError> {
     let known: Vec<&FlowWrite> =
         commit.flows.iter().filter(|change| change.before.is_some()).collect();
-    session.prepare_all(&[UPDATE, GONE]).await?;
-    let (updated, deleted) = join(
+    session.prepare_all(&[UPDATE, DELETE_DUE]).await?;
+    let (updated, removed) = join(
         update_flows(session, &known),
-        session.write(GONE, &[&gone.lanes, &gone.times, &gone.flows], gone.flows.len()),
+        session.write(
+            DELETE_DUE,
+            &[&deleted.lanes, &deleted.times, &deleted.flows],
+            deleted.flows.len(),
+        ),
     )
     .await;
     updated?;
-    deleted
+    removed
 }
 
-/// What is new comes.
+/// Inserts idempotency keys, new flows, new attempts and new due rows.
 pub(super) async fn save(
     session: &Session<'_, Transaction<'_>>,
     commit: &Commit,
-    come: &DueRows,
+    inserted: &DueRows,
 ) -> Result<(), StoreError> {
     save_keys(session, &commit.keys).await?;
     let new: Vec<&FlowWrite> =
@@ -219,11 +218,13 @@ pub(super) async fn save(
         copy::flows(session, flows.map(|flow| (flow, flow.encode()))).await?;
         copy::attempts(session, &commit.flows).await?;
     }
-    if come.flows.len() >= MANY {
-        return copy::due(session, come.rows()).await;
+    if inserted.flows.len() >= MANY {
+        return copy::due(session, inserted.rows()).await;
     }
     let sql = "INSERT INTO due (lane, due_at, flow) SELECT * FROM unnest($1::text[], $2::bigint[], $3::uuid[])";
-    session.write(sql, &[&come.lanes, &come.times, &come.flows], come.flows.len()).await
+    session
+        .write(sql, &[&inserted.lanes, &inserted.times, &inserted.flows], inserted.flows.len())
+        .await
 }
 
 async fn save_attempts(
@@ -245,7 +246,7 @@ async fn save_attempts(
     session.write(sql, &[&channels, &references, &flows], rows.len()).await
 }
 
-/// Columns of the rows that go or come.
+/// The columns of due rows to delete or to insert.
 #[derive(Default)]
 pub(super) struct DueRows {
     pub(super) lanes: Vec<String>,
@@ -254,17 +255,17 @@ pub(super) struct DueRows {
 }
 
 impl DueRows {
-    /// Those that go and those that come with a commit.
+    /// The rows that a commit deletes, and the rows that it inserts.
     pub(super) fn of(commit: &Commit) -> (Self, Self) {
-        let (mut gone, mut come) = (Self::default(), Self::default());
+        let (mut deleted, mut inserted) = (Self::default(), Self::default());
         for change in &commit.flows {
             let (before, after) = (change.due_before(), change.after.due());
             if before != after {
-                gone.extend(before, change.after.id);
-                come.extend(after, change.after.id);
+                deleted.extend(before, change.after.id);
+                inserted.extend(after, change.after.id);
             }
         }
-        (gone, come)
+        (deleted, inserted)
     }
 
     fn rows(&self) -> impl Iterator<Item = (&str, i64, Uuid)> {
@@ -281,7 +282,7 @@ impl DueRows {
     }
 }
 
-/// In the order of their digests, so that two turns with the same keys do not wait for each other.
+/// In the order of their digests, so that two turns with the same keys cannot deadlock.
 async fn save_keys(
     session: &Session<'_, Transaction<'_>>,
     keys: &[KnownKey],
@@ -293,7 +294,7 @@ async fn save_keys(
     }
     let digests: Vec<&[u8]> = keys.iter().map(|(digest, _)| digest.as_slice()).collect();
     let scopes: Vec<&str> = keys.iter().map(|(_, known)| known.key.scope()).collect();
-    let texts: Vec<&str> = keys.iter().map(|(_, known)| known.key.words()).collect();
+    let texts: Vec<&str> = keys.iter().map(|(_, known)| known.key.value()).collect();
     let hashes: Vec<&[u8]> = keys.iter().map(|(_, known)| known.request_hash.as_slice()).collect();
     let flows: Vec<Uuid> = keys.iter().map(|(_, known)| known.flow.uuid()).collect();
     let replies: Vec<&str> = keys.iter().map(|(_, known)| known.text.as_str()).collect();
@@ -320,7 +321,7 @@ async fn insert_flows(
     session.write(sql, &values, new.len()).await
 }
 
-/// Each must still be at the version that was read.
+/// Precondition (optimistic lock): each flow is at the version that the turn read.
 async fn update_flows(
     session: &Session<'_, Transaction<'_>>,
     known: &[&FlowWrite],
@@ -334,7 +335,7 @@ async fn update_flows(
     session.write(UPDATE, &values, known.len()).await
 }
 
-/// What both new and changed flows write.
+/// The columns that both INSERT and UPDATE write.
 struct Columns {
     ids: Vec<Uuid>,
     statuses: Vec<&'static str>,

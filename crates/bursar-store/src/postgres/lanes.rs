@@ -1,8 +1,8 @@
-//! Flows by where they wait: a few of each lane of a family, those of one lane, and the deliveries of an event.
+//! Flows by lane: fair claims from a family of lanes, pages of one lane, and the deliveries of an event.
 
 use bursar_core::flow::Flow;
 use bursar_core::ids::EventId;
-use bursar_core::plan::FairClaim;
+use bursar_core::turn::FairClaim;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row};
 
@@ -11,8 +11,8 @@ use super::session::Session;
 use crate::StoreError;
 use crate::browse::is_of;
 
-/// From lane to lane, each by one look, a few of each.
-pub(super) async fn fairly(
+/// Loose index scan: one index probe per distinct lane, then a limited number of flows from each.
+pub(super) async fn claim_fair(
     session: &Session<'_, impl GenericClient>,
     claim: &FairClaim,
 ) -> Result<Vec<Row>, StoreError> {
@@ -45,7 +45,7 @@ pub(super) async fn fairly(
     session.query(&sql, &values).await
 }
 
-/// The deliveries of an event: their ids begin as its own.
+/// The deliveries of an event. Their ids share the prefix of its id.
 pub(super) async fn deliveries_of(
     session: &Session<'_, impl GenericClient>,
     event: EventId,
@@ -58,9 +58,9 @@ pub(super) async fn deliveries_of(
     Ok(found)
 }
 
-/// Flows that wait in a lane, the latest first, of a window of rows: `$1` is the lane, `$2` the window, `$3` the limit,
-/// the rest the condition's, and the last two the place.
-pub(super) async fn lane_back(
+/// Flows of a lane, latest first, from a window of rows: `$1` is the lane, `$2` the window, `$3` the limit; the condition
+/// has the rest, and the last two are the cursor.
+pub(super) async fn list_lane_desc(
     session: &Session<'_, impl GenericClient>,
     condition: &str,
     values: &[&(dyn ToSql + Sync)],

@@ -1,11 +1,10 @@
-//! The records that a plan asks for, in a constant number of statements.
+//! Loads the records of a read plan in a constant number of statements.
 
 use bursar_core::ids::TransactionId;
 use bursar_core::ledger::{Account, AccountKey, HoldKey, Transaction};
 use bursar_core::money::Money;
 use bursar_core::numscript::Name;
-use bursar_core::plan::ReadPlan;
-use bursar_core::records::{KnownReference, ReadSet};
+use bursar_core::turn::{KnownReference, ReadPlan, ReadSet};
 use futures_util::future::join4;
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
@@ -18,7 +17,7 @@ use crate::chart_lines::{ChartLines, damaged, parse, time};
 use crate::{StoreError, postings};
 
 const HEAD: &str = "SELECT time, merchants_version FROM head";
-/// Each by its place in the question.
+/// `place` is the index of the account in the parameters.
 const ACCOUNTS: &str = "SELECT k.place, a.balance, a.line
     FROM (SELECT unnest($1::text[]) AS address, unnest($2::text[]) AS currency, unnest($3::integer[]) AS place) AS k
     JOIN accounts a ON a.address = k.address AND a.currency = k.currency";
@@ -29,17 +28,17 @@ const HOLDS: &str =
 const REFERENCES: &str = "SELECT event, reference, id, request_hash FROM transactions
     JOIN unnest($1::text[], $2::text[]) AS k (event, reference) USING (event, reference)";
 
-/// The records, and the version of all merchants, which is read before any merchant: none of them is older.
+/// The records, and the merchants version. The version is read before any merchant, so no merchant is older than it.
 ///
-/// All questions are sent together and answered in this order. References come last: what was posted since the reads
-/// before them must be known as posted.
+/// The statements are pipelined and run in this order. References come last: an event that another turn has posted since
+/// the earlier reads must be found as posted.
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
     lines: &mut ChartLines,
     merchants: &mut Merchants,
     plan: &ReadPlan,
 ) -> Result<(ReadSet, i64), StoreError> {
-    // First, and locked: nothing that is read below is older than the flows.
+    // The flows come first and are locked: no later read is older than the flows.
     let (flows, unreadable) = flows::load(session, plan).await?;
     session.prepare_all(&[HEAD, ACCOUNTS, HOLDS, REFERENCES]).await?;
     let (head, accounts, holds, references) = join4(
@@ -53,7 +52,7 @@ pub(super) async fn load(
     let head = head.first().ok_or_else(|| damaged("the head is missing"))?;
     let numbers = accounts.iter().map(|row| get(row, 2)).collect::<Result<Vec<i64>, _>>()?;
     if numbers.iter().any(|number| !lines.contains(*number)) {
-        // Another process has opened accounts under a chart line that is new to this one.
+        // Another process has inserted a chart line that this process has not cached.
         *lines = row::chart_lines(session.client).await?;
     }
     let transactions = transactions(session, plan).await?;
@@ -75,7 +74,7 @@ pub(super) async fn load(
         control,
         registry,
         unreadable_records,
-        // Last, like references: what was answered since the reads above must be known as answered.
+        // Last, like references: a request that another turn has answered since the reads above must be found.
         keys: flows::keys(session, plan).await?,
     };
     Ok((records, merchants_version))
@@ -90,8 +89,8 @@ async fn accounts(
     }
     let (addresses, currencies): (Vec<&str>, Vec<&str>) =
         plan.accounts.iter().map(|(address, currency)| (&**address, currency.code())).unzip();
-    let places: Vec<i32> = (0..).take(addresses.len()).collect();
-    session.query(ACCOUNTS, &[&addresses, &currencies, &places]).await
+    let indexes: Vec<i32> = (0..).take(addresses.len()).collect();
+    session.query(ACCOUNTS, &[&addresses, &currencies, &indexes]).await
 }
 
 fn found_accounts(
@@ -101,10 +100,10 @@ fn found_accounts(
 ) -> Result<Vec<(Name, Account)>, StoreError> {
     let asked: Vec<&AccountKey> = plan.accounts.iter().collect();
     let account = |row| {
-        let place = usize::try_from(get::<i32>(row, 0)?).map_err(damaged)?;
+        let index = usize::try_from(get::<i32>(row, 0)?).map_err(damaged)?;
         let (address, currency) = asked
-            .get(place)
-            .ok_or_else(|| damaged("an account was found that nobody asked for"))?;
+            .get(index)
+            .ok_or_else(|| damaged("an account was found that was not asked for"))?;
         let balance = Money::from_minor(get(row, 1)?, *currency);
         let account = Account { balance, metadata: lines.get(get(row, 2)?)? };
         Ok((Name::clone(address), account))
@@ -136,7 +135,7 @@ async fn references(
     session.query(REFERENCES, &[&events, &references]).await
 }
 
-/// Once written, a transaction never changes: it may be read when the others have been.
+/// Transactions are immutable, so this read needs no order relative to the others.
 async fn transactions(
     session: &Session<'_, impl GenericClient>,
     plan: &ReadPlan,

@@ -1,15 +1,15 @@
-//! Merchants that this process has read, kept for as long as no merchant changes.
+//! Cache of merchants, valid until any merchant changes.
 //!
-//! Whoever changes one also counts `head.merchants_version` up, in the same commit. A turn reads that version before any
-//! merchant; as long as it is the one that these were read under, reading them again would find the same.
+//! A commit that changes a merchant also increments `head.merchants_version`. A turn reads that version before any
+//! merchant. The cache is valid while its version is the version of the head.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bursar_core::plan::ReadPlan;
 use bursar_core::registry::{Kind, Record, RecordKey};
+use bursar_core::turn::ReadPlan;
 
-/// Some megabytes; whoever has more merchants reads them again.
+/// Bounds the cache to some megabytes. When it is full, it is cleared.
 const KEPT_MAX: usize = 10_000;
 
 #[derive(Debug, Default)]
@@ -19,14 +19,14 @@ pub(super) struct Merchants {
 }
 
 impl Merchants {
-    /// Forgets everything that is not of this version.
+    /// Clears the cache if it has another version.
     pub(super) fn at(&mut self, version: i64) {
         if self.version != version {
             *self = Self { version, ..Self::default() };
         }
     }
 
-    /// Those of a plan that are kept, and what must be read.
+    /// The cached records of a plan, and the keys of those to read.
     pub(super) fn of<'p>(&self, plan: &'p ReadPlan) -> (Vec<Arc<Record>>, Vec<&'p RecordKey>) {
         let (mut known, mut unknown) = (Vec::new(), Vec::new());
         for key in &plan.registry {
@@ -39,7 +39,7 @@ impl Merchants {
         (known, unknown)
     }
 
-    /// Keeps what was read since `at`.
+    /// Caches records that were read since `at`.
     pub(super) fn keep(&mut self, records: &[Arc<Record>]) {
         for record in records.iter().filter(|record| record.content.kind() == Kind::Merchant) {
             if self.kept.len() >= KEPT_MAX {
@@ -54,8 +54,8 @@ impl Merchants {
 mod tests {
     use std::sync::Arc;
 
-    use bursar_core::plan::ReadPlan;
     use bursar_core::registry::{Content, Kind, Merchant, MerchantStatus, Record, RecordKey};
+    use bursar_core::turn::ReadPlan;
     use jiff::Timestamp;
 
     use super::{KEPT_MAX, Merchants};
@@ -68,12 +68,12 @@ mod tests {
             version: 1,
             created_at: time,
             updated_at: time,
-            content: Content::Merchant(Merchant { name, status, subscriptions: Vec::new() }),
+            content: Content::Merchant(Merchant { name, status, event_filters: Vec::new() }),
         })
     }
 
-    /// How many of two merchants and an alert of the same name are known.
-    fn known(merchants: &Merchants) -> usize {
+    /// How many of two merchants and an alert with the same id are cached.
+    fn cached(merchants: &Merchants) -> usize {
         let alert = RecordKey { kind: Kind::Alert, id: "m1".to_owned() };
         let registry = [RecordKey::merchant("m1"), RecordKey::merchant("m2"), alert].into();
         let plan = ReadPlan { registry, ..ReadPlan::default() };
@@ -83,20 +83,20 @@ mod tests {
     }
 
     #[test]
-    fn merchants_are_known_until_one_of_them_changes() {
+    fn a_change_of_any_merchant_invalidates_the_cache() {
         let mut merchants = Merchants::default();
         merchants.at(7);
         merchants.keep(&[merchant("m1")]);
-        assert_eq!(known(&merchants), 1);
+        assert_eq!(cached(&merchants), 1);
         merchants.at(7);
         merchants.keep(&[merchant("m2")]);
-        assert_eq!(known(&merchants), 2);
+        assert_eq!(cached(&merchants), 2);
         merchants.at(8);
-        assert_eq!(known(&merchants), 0);
+        assert_eq!(cached(&merchants), 0);
     }
 
     #[test]
-    fn only_so_many_are_kept() {
+    fn the_cache_is_bounded() {
         let mut merchants = Merchants::default();
         let all: Vec<_> = (0..=KEPT_MAX).map(|number| merchant(&format!("x{number}"))).collect();
         merchants.keep(&all);

@@ -1,9 +1,9 @@
-//! The books in PostgreSQL: several processes may write, and all commits have one order.
+//! The books in PostgreSQL: several processes may write, and commits have a total order.
 //!
-//! A turn is one READ COMMITTED transaction with a constant number of statements. It locks the flows that it may step
-//! and nothing else while it loads; what an accepted event relied on is checked again by the statements that save, and a
-//! lost race is a conflict. References are read last, so that an event which somebody else has just posted is answered and
-//! not refused.
+//! A turn is one READ COMMITTED transaction with a constant number of statements. While it loads, it locks the flows that
+//! it may step and nothing else. The statements that save check every precondition of the decision, and report a lost race
+//! as a conflict. References are read last, so that a turn replays an event which another turn has just posted instead of
+//! rejecting it.
 
 pub(crate) mod accounts;
 mod browse;
@@ -23,10 +23,9 @@ pub(crate) mod session;
 
 use std::time::Duration;
 
-use bursar_core::commit::Commit;
 use bursar_core::ids::CommitId;
-use bursar_core::plan::ReadPlan;
-use bursar_core::records::ReadSet;
+use bursar_core::turn::{Commit, ReadPlan, ReadSet};
+use tokio_postgres::config::Host;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls, Transaction};
 
@@ -36,14 +35,14 @@ use crate::chart_lines::ChartLines;
 use crate::{Store, StoreError, Turn};
 
 mod embedded {
-    //! The schema, step by step.
+    //! The migrations of the schema.
     refinery::embed_migrations!("migrations/postgres");
 }
 
-/// Unless the URL says otherwise.
+/// Applies if the URL has no timeout.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Use {
     Turns,
@@ -51,15 +50,15 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// How statements are planned.
+    /// Planner settings.
     const fn plans(self) -> &'static str {
         match self {
-            // Once, whatever was in the tables then: for each row that is asked for, a look into an index. To plan them
-            // anew would cost a turn with few requests more than to run them.
+            // Generic plans with one index probe per row, independent of the table statistics. Planning again would cost
+            // a small turn more than running the statements.
             Self::Turns => {
                 "SET plan_cache_mode = force_generic_plan; SET enable_hashjoin = off; SET enable_mergejoin = off"
             }
-            // Each time, for what is asked. Plans made on empty tables stay bad.
+            // Plans per query: a plan made on empty tables would stay bad.
             Self::Reports => "SET plan_cache_mode = force_custom_plan",
         }
     }
@@ -73,7 +72,7 @@ pub struct Postgres {
     pub(crate) statements: Statements,
     pub(crate) lines: ChartLines,
     merchants: Merchants,
-    /// All that it reads is of one moment, which is lost with the connection.
+    /// All reads come from one snapshot, which is lost with the connection.
     is_of_one_moment: bool,
 }
 
@@ -82,7 +81,7 @@ pub struct PostgresTurn<'s> {
     statements: &'s Statements,
     lines: &'s mut ChartLines,
     merchants: &'s mut Merchants,
-    /// Of all merchants, when the first records were read.
+    /// As of the first load.
     merchants_version: Option<i64>,
 }
 
@@ -93,6 +92,18 @@ impl std::fmt::Debug for PostgresTurn<'_> {
 }
 
 impl Postgres {
+    /// The location of a database for logs, without user name and password.
+    pub(crate) fn describe(url: &str) -> String {
+        let Ok(config) = parse(url) else { return "PostgreSQL".to_owned() };
+        let host = |host: &Host| match host {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(path) => path.display().to_string(),
+        };
+        let hosts: Vec<String> = config.get_hosts().iter().map(host).collect();
+        let database = config.get_dbname().or(config.get_user()).unwrap_or("postgres");
+        format!("PostgreSQL at {}, database {database}", hosts.join(","))
+    }
+
     /// Whether a database holds books.
     pub async fn exists(url: &str) -> Result<bool, StoreError> {
         let client = connect(&parse(url)?, Use::Reports).await?;
@@ -100,12 +111,12 @@ impl Postgres {
         found.and_then(|row| row.try_get(0)).map_err(|error| classify(&error))
     }
 
-    /// Connects to the books and brings the schema up to date.
+    /// Connects to the books and migrates the schema.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         Self::open_at(parse(url)?).await
     }
 
-    /// Reads books whose schema the process that writes has brought up to date.
+    /// Opens the books read-only. The writing process has migrated their schema.
     pub async fn reader(url: &str) -> Result<Self, StoreError> {
         let config = parse(url)?;
         let client = connect(&config, Use::Reports).await?;
@@ -120,7 +131,7 @@ impl Postgres {
 
     pub(crate) async fn open_at(config: Config) -> Result<Self, StoreError> {
         let mut client = connect(&config, Use::Turns).await?;
-        // One process at a time changes the schema; the others wait and find it done.
+        // One process at a time migrates the schema. The others wait, and then have nothing to do.
         let lock = "SELECT pg_advisory_lock(7002114)";
         client.batch_execute(lock).await.map_err(|error| classify(&error))?;
         let migrated = embedded::migrations::runner().run_async(&mut client).await;
@@ -134,7 +145,7 @@ impl Postgres {
         Session { client: &self.client, statements: &self.statements }
     }
 
-    /// A connection that was lost is made again, if that makes no difference.
+    /// Replaces a lost connection, unless a snapshot was lost with it.
     async fn reconnect(&mut self) -> Result<(), StoreError> {
         if !self.client.is_closed() {
             return Ok(());
@@ -147,7 +158,7 @@ impl Postgres {
         }
         self.client = connect(&self.config, self.used_for).await?;
         self.statements = Statements::default();
-        // It may be another server now, whose versions mean something else.
+        // The URL may lead to another server now, whose versions are unrelated.
         self.merchants = Merchants::default();
         self.lines = row::chart_lines(&self.client).await?;
         Ok(())
@@ -158,7 +169,7 @@ pub fn parse(url: &str) -> Result<Config, StoreError> {
     let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
         StoreError::Unavailable(format!("the database URL cannot be read: {}", describe(&error)))
     })?;
-    // A host that swallows packets must not be waited for until the kernel gives up.
+    // A host that drops packets would otherwise block until the kernel's timeout.
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);
     }
@@ -169,10 +180,10 @@ pub(crate) async fn connect(config: &Config, used_for: Use) -> Result<Client, St
     let (client, connection) = config.connect(NoTls).await.map_err(|error| {
         StoreError::Unavailable(format!("PostgreSQL does not answer: {}", describe(&error)))
     })?;
-    // The task ends with the connection; its error reaches whoever uses the client next.
+    // The task ends with the connection. The next call on the client reports its error.
     tokio::spawn(async move { drop(connection.await) });
-    // A process that stands still in the middle of a turn holds locks that all others wait for: the turn is ended for it,
-    // and has not happened.
+    // A process that stalls in a turn holds locks that all other turns wait for: the server ends its transaction, which
+    // rolls the turn back.
     let settings = format!(
         "SET enable_seqscan = off; SET jit = off; SET idle_in_transaction_session_timeout = '5s'; {}",
         used_for.plans()
@@ -187,7 +198,7 @@ impl Store for Postgres {
     async fn begin(&mut self) -> Result<PostgresTurn<'_>, StoreError> {
         self.reconnect().await?;
         let transaction = self.client.transaction().await.map_err(|error| classify(&error))?;
-        // Whoever stands still in the middle of a copy is not idle, and holds locks as well.
+        // A process that stalls in a COPY holds locks too, but is not idle for the server.
         let limit = "SET LOCAL statement_timeout = '10s'";
         transaction.batch_execute(limit).await.map_err(|error| classify(&error))?;
         let (statements, lines) = (&self.statements, &mut self.lines);
@@ -202,7 +213,7 @@ impl Store for Postgres {
         Ok(found.map_err(|error| classify(&error))?.is_some())
     }
 
-    async fn stand_back(&mut self, pause: Duration) {
+    async fn back_off(&mut self, pause: Duration) {
         tokio::time::sleep(pause).await;
     }
 }
@@ -222,7 +233,7 @@ impl Turn for PostgresTurn<'_> {
         let new_lines = save::save(&session, self.lines, (id, commit), read).await?;
         self.transaction.commit().await.map_err(|error| match classify(&error) {
             StoreError::Conflict => StoreError::Conflict,
-            // Anything but a lost race leaves open whether the commit happened.
+            // After any error but a conflict the outcome of the commit is unknown.
             StoreError::Unavailable(reason)
             | StoreError::Unknown(reason)
             | StoreError::Corrupt(reason) => StoreError::Unknown(reason),
@@ -232,7 +243,7 @@ impl Turn for PostgresTurn<'_> {
     }
 }
 
-/// What the caller does about an error of PostgreSQL.
+/// Classifies an error of PostgreSQL by what the caller does next.
 pub fn classify(error: &tokio_postgres::Error) -> StoreError {
     let conflicts = [
         SqlState::UNIQUE_VIOLATION,
@@ -243,7 +254,7 @@ pub fn classify(error: &tokio_postgres::Error) -> StoreError {
     let damages = [
         SqlState::DATA_CORRUPTED,
         SqlState::INDEX_CORRUPTED,
-        // Postings that are no list.
+        // Postings that are not a JSON array.
         SqlState::INVALID_TEXT_REPRESENTATION,
     ];
     match error.code() {
@@ -253,7 +264,7 @@ pub fn classify(error: &tokio_postgres::Error) -> StoreError {
     }
 }
 
-/// The server's own words, which the error's text leaves out.
+/// The message of the server, which the driver's error text omits.
 fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(db) => db.message().to_owned(),

@@ -1,15 +1,15 @@
-//! Reading the books.
+//! Reads of the books.
 
 use std::collections::BTreeMap;
 
-use bursar_core::commit::SavedCommit;
-use bursar_core::control::Control;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
+use bursar_core::freezes::Control;
 use bursar_core::ids::FlowId;
+use bursar_core::ledger::verify::{End, IndexedEntries};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
-use bursar_core::verify::{End, Filed};
+use bursar_core::turn::SavedCommit;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -103,13 +103,13 @@ impl Query for Postgres {
     ) -> Result<Vec<(Cursor, Transaction)>, StoreError> {
         self.reconnect().await?;
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        // What is filed under the accounts first, then the places, and only then the transactions that stand there.
+        // The order of evaluation: the index entries of the accounts, their positions, the transactions.
         let sql = format!(
-            "WITH filed AS MATERIALIZED (SELECT commit_id, places FROM entries WHERE account = ANY($1))
+            "WITH indexed AS MATERIALIZED (SELECT commit_id, places FROM entries WHERE account = ANY($1))
              {TRANSACTIONS}
-             JOIN (SELECT DISTINCT c.seq, p.place, filed.commit_id
-                   FROM filed JOIN commits c ON c.id = filed.commit_id
-                        CROSS JOIN LATERAL unnest(filed.places) AS p (place)
+             JOIN (SELECT DISTINCT c.seq, p.place, indexed.commit_id
+                   FROM indexed JOIN commits c ON c.id = indexed.commit_id
+                        CROSS JOIN LATERAL unnest(indexed.places) AS p (place)
                    WHERE c.seq > $2 OR (c.seq = $2 AND p.place >= $3::bigint)
                    ORDER BY c.seq, p.place LIMIT $4) p
                ON t.commit_id = p.commit_id AND t.n = p.place
@@ -145,12 +145,13 @@ impl Query for Postgres {
         })
     }
 
-    /// Every commit files its own.
-    async fn filed(&mut self) -> Result<Filed, StoreError> {
+    /// Every commit writes its own entries.
+    async fn indexed_entries(&mut self) -> Result<IndexedEntries, StoreError> {
         self.reconnect().await?;
         let head = self.session().query("SELECT seq FROM head", &[]).await?;
         let last = head.first().ok_or_else(|| damaged("the head is missing"))?;
-        let mut filed = Filed::until(u64::try_from(get::<i64>(last, 0)?).map_err(damaged)?);
+        let mut entries =
+            IndexedEntries::until(u64::try_from(get::<i64>(last, 0)?).map_err(damaged)?);
         let sql = "SELECT e.account, e.commit_id, coalesce(c.seq, 0), e.places
                    FROM entries e LEFT JOIN commits c ON c.id = e.commit_id
                    WHERE (e.account, e.commit_id) > ($1, $2) ORDER BY e.account, e.commit_id LIMIT 1000";
@@ -159,18 +160,18 @@ impl Query for Postgres {
             let rows = self.session().query(sql, &[&last.0, &last.1]).await?;
             for row in &rows {
                 let commit = u64::try_from(get::<i64>(row, 2)?).map_err(damaged)?;
-                for place in get::<Vec<i32>>(row, 3)? {
-                    filed.add(get(row, 0)?, commit, u64::try_from(place).map_err(damaged)?);
+                for position in get::<Vec<i32>>(row, 3)? {
+                    entries.add(get(row, 0)?, commit, u64::try_from(position).map_err(damaged)?);
                 }
             }
-            let Some(row) = rows.last() else { return Ok(filed) };
+            let Some(row) = rows.last() else { return Ok(entries) };
             last = (get(row, 0)?, get(row, 1)?);
         }
     }
 
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {
         self.reconnect().await?;
-        // Nobody waits for a report, so it may take its time.
+        // A report holds no lock that a turn waits for, so it needs no timeout.
         let sql = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
              SET LOCAL idle_in_transaction_session_timeout = 0";
         self.client.batch_execute(sql).await.map_err(|error| classify(&error))?;

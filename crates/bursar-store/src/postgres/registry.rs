@@ -1,10 +1,9 @@
-//! Merchants, beneficiaries and keys.
+//! Registry records: merchants, beneficiaries, API keys, endpoints and alerts.
 
 use std::sync::Arc;
 
-use bursar_core::commit::Commit;
-use bursar_core::plan::ReadPlan;
 use bursar_core::registry::{Content, Kind, Record, RecordKey, RecordWrite};
+use bursar_core::turn::{Commit, ReadPlan};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row, Transaction};
 
@@ -18,7 +17,7 @@ use crate::{RecordPage, StoreError};
 const RECORDS: &str =
     "SELECT r.kind, r.id, r.version, r.content, r.created_at, r.updated_at FROM registry r";
 
-/// The records that are planned for, and those of them that cannot be read.
+/// The records of the plan, and the keys of those that cannot be decoded.
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
     merchants: &mut Merchants,
@@ -37,7 +36,7 @@ pub(super) async fn load(
     for row in &session.query(&sql, &[&kinds, &ids]).await? {
         match record(row) {
             Ok(record) => found.push(Arc::new(record)),
-            // One row must not stop all others.
+            // An undecodable row must not fail the whole turn.
             Err(StoreError::Corrupt(_)) => {
                 let (kind, id): (&str, &str) = (get(row, 0)?, get(row, 1)?);
                 let is_it = |key: &&RecordKey| key.kind.name() == kind && key.id == id;
@@ -59,7 +58,7 @@ pub(super) async fn find(
     session.query(&sql, &[&key.kind.name(), &key.id]).await?.first().map(record).transpose()
 }
 
-/// Newest first, behind an id.
+/// A page before an id, newest first.
 pub(super) async fn page(
     session: &Session<'_, impl GenericClient>,
     kind: Kind,
@@ -70,11 +69,11 @@ pub(super) async fn page(
     let (mut page, mut before) = (RecordPage::default(), before.map(str::to_owned));
     let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
     loop {
-        // What cannot be read takes nobody's place.
+        // Undecodable rows do not count towards the limit.
         let missing = wanted.saturating_sub(page.records.len());
         let at_most = i64::try_from(missing).map_err(damaged)?;
         let kind = kind.name();
-        // Only what is asked for: a plan that must fit all cases finds no index for any.
+        // One statement per combination of filters: a plan for all combinations would use no index.
         let always: [&(dyn ToSql + Sync); 2] = [&kind, &at_most];
         let (condition, more): (&str, Vec<&(dyn ToSql + Sync)>) = match (&merchant, &before) {
             (None, None) => ("", Vec::new()),
@@ -125,16 +124,17 @@ pub(super) async fn save(
     session.write(sql, &values, known.len()).await
 }
 
-/// Records that the decision relied on must still be as they were read. Only whoever holds the head may ask: nobody else
-/// can commit a change meanwhile. Nor need anybody look if no merchant has changed and the decision relied on nothing else.
+/// Precondition (optimistic lock): the records that the decision relied on are as the turn read them. The turn holds the
+/// lock of the head, so no other turn can commit a change. The check is skipped if no merchant has changed and the
+/// decision relied on merchants only.
 pub(super) async fn check(
     session: &Session<'_, Transaction<'_>>,
     commit: &Commit,
     no_merchant_has_changed: bool,
 ) -> Result<(), StoreError> {
-    let needs_no_look =
+    let needs_no_check =
         |(key, _): &(RecordKey, u64)| no_merchant_has_changed && matches!(key.kind, Kind::Merchant);
-    if commit.relied_on.iter().all(needs_no_look) {
+    if commit.relied_on.iter().all(needs_no_check) {
         return Ok(());
     }
     let (kinds, ids): (Vec<&str>, Vec<&str>) =
@@ -150,13 +150,13 @@ pub(super) async fn check(
     if is_same { Ok(()) } else { Err(StoreError::Conflict) }
 }
 
-/// The version of all merchants, then.
+/// The merchants version after this commit.
 pub(super) fn next_merchants_version(commit: &Commit, found: i64) -> i64 {
     let is_merchant = |change: &RecordWrite| change.after.content.merchant().is_some();
     found.saturating_add(i64::from(commit.records.iter().any(is_merchant)))
 }
 
-/// What both new and changed records write.
+/// The columns that both INSERT and UPDATE write.
 struct Columns<'c> {
     kinds: Vec<&'static str>,
     ids: Vec<&'c str>,

@@ -1,4 +1,4 @@
-//! Values to columns and back. What does not read back is damage, never a default.
+//! Conversion between values and columns. A column that cannot be decoded is an error, never a default.
 
 use bursar_core::ids::TransactionId;
 use bursar_core::ledger::{Account, Hold, HoldState};
@@ -11,7 +11,7 @@ use super::classify;
 use crate::StoreError;
 use crate::chart_lines::{ChartLineRow, ChartLines, damaged, parse};
 
-/// All chart lines that are written down.
+/// All stored chart lines.
 pub(super) async fn chart_lines(client: &impl GenericClient) -> Result<ChartLines, StoreError> {
     let sql = "SELECT line, gl, name, class, address, liquidity, view FROM chart_lines";
     let rows = client.query(sql, &[]).await.map_err(|error| classify(&error))?;
@@ -30,14 +30,14 @@ pub(super) async fn chart_lines(client: &impl GenericClient) -> Result<ChartLine
     Ok(lines)
 }
 
-/// `balance, currency, line` from a column on.
+/// Reads `balance, currency, line`, starting at a column.
 pub(super) fn account(row: &Row, first: usize, lines: &ChartLines) -> Result<Account, StoreError> {
     let currency = parse(get::<&str>(row, first.saturating_add(1))?, "a currency")?;
     let metadata = lines.get(get(row, first.saturating_add(2))?)?;
     Ok(Account { balance: Money::from_minor(get(row, first)?, currency), metadata })
 }
 
-/// `account, currency, amount, epoch, ended_by` from a column on.
+/// Reads `account, currency, amount, epoch, ended_by`, starting at a column.
 pub(super) fn hold(row: &Row, first: usize) -> Result<Hold, StoreError> {
     let at = |offset: usize| first.saturating_add(offset);
     let currency = parse(&get::<String>(row, at(1))?, "a currency")?;
@@ -53,7 +53,7 @@ pub(super) fn hold(row: &Row, first: usize) -> Result<Hold, StoreError> {
     })
 }
 
-/// 32 bytes, or damage.
+/// Reads 32 bytes. Another length is an error.
 pub(super) fn hash(row: &Row, column: usize) -> Result<[u8; 32], StoreError> {
     let bytes: &[u8] = get(row, column)?;
     bytes.try_into().map_err(|_| damaged("a hash does not have 32 bytes"))

@@ -1,5 +1,5 @@
-//! Transactions with their postings into their tables, and entries under the accounts that they move: few by statements that
-//! are sent together with others, many by binary copy, which the server takes faster but asks for twice as many answers.
+//! Writes transactions with their postings, and the account index. Small commits use INSERT statements, which are pipelined
+//! with others. Large commits use binary COPY, which is faster per row but needs twice as many round trips.
 
 use bursar_core::ids::{CommitId, TransactionId};
 use bursar_core::ledger::Transaction;
@@ -24,16 +24,16 @@ const COPY_TRANSACTIONS: &str = "COPY transactions
     FROM STDIN BINARY";
 const COPY_ENTRIES: &str = "COPY entries (account, commit_id, places) FROM STDIN BINARY";
 
-/// To be prepared before `insert`.
+/// The caller prepares these before `insert`.
 pub(crate) const STATEMENTS: [&str; 2] = [INSERT_TRANSACTIONS, INSERT_ENTRIES];
 
-/// What to insert and what to copy.
+/// The rows for INSERT, and the rows for COPY.
 pub(crate) fn split(rows: &[Transaction]) -> (&[Transaction], &[Transaction]) {
     if rows.len() < MANY { (rows, &[]) } else { (&[], rows) }
 }
 
-/// Rows in the order of their unique key, with their place in the commit: two writers with the same references then wait
-/// for each other in one direction only.
+/// Rows in the order of their unique key, with their position in the commit: two writers with the same references then
+/// cannot deadlock.
 pub fn in_order(rows: &[Transaction]) -> Vec<(i64, &Transaction)> {
     let mut rows: Vec<(i64, &Transaction)> = (0..).zip(rows).collect();
     rows.sort_unstable_by_key(|(_, row)| (&row.event, &row.reference));
@@ -88,11 +88,13 @@ async fn insert_entries(
     rows: &[Transaction],
 ) -> Result<(), StoreError> {
     let entries = entries(rows);
-    let (accounts, places): (Vec<&str>, Vec<i32>) = entries
+    let (accounts, positions): (Vec<&str>, Vec<i32>) = entries
         .iter()
-        .flat_map(|(account, places)| places.iter().map(move |place| (*account, *place)))
+        .flat_map(|(account, positions)| {
+            positions.iter().map(move |position| (*account, *position))
+        })
         .unzip();
-    session.write(INSERT_ENTRIES, &[&id.uuid(), &accounts, &places], entries.len()).await
+    session.write(INSERT_ENTRIES, &[&id.uuid(), &accounts, &positions], entries.len()).await
 }
 
 /// Writes every row, or fails.
@@ -123,7 +125,7 @@ async fn copy_transactions(
     copy.finish().await
 }
 
-/// What a transaction is without its postings.
+/// The columns of a transaction without its postings.
 pub fn header(id: CommitId, n: i64, row: &Transaction) -> [Field<'_>; 9] {
     [
         Field::Uuid(row.id.uuid()),
@@ -145,8 +147,8 @@ async fn copy_entries(
 ) -> Result<(), StoreError> {
     let mut copy = Copy::begin(session, COPY_ENTRIES).await?;
     let commit_id = Field::Uuid(id.uuid());
-    for (account, places) in entries(rows) {
-        copy.row(&[Field::Text(account), commit_id, Field::Places(&places)]).await?;
+    for (account, positions) in entries(rows) {
+        copy.row(&[Field::Text(account), commit_id, Field::Integers(&positions)]).await?;
     }
     copy.finish().await
 }

@@ -1,8 +1,8 @@
-//! A commit into its rows, in bulk. What everybody wants comes last: the head, then accounts.
+//! Writes a commit in bulk. The contended rows come last: the head, then accounts.
 
-use bursar_core::commit::{Commit, HoldWrite, RowsDigest, chain};
 use bursar_core::ids::CommitId;
 use bursar_core::money::Currency;
+use bursar_core::turn::{Commit, HoldWrite, RowsDigest, chain};
 use futures_util::future::{join, join3, join4};
 use tokio::task::yield_now;
 use tokio_postgres::types::ToSql;
@@ -34,10 +34,10 @@ const COMMIT: &str = "INSERT INTO commits (seq, id, time, hash) VALUES ($1, $2, 
 const HEAD: &str =
     "UPDATE head SET seq = $1, time = $2, hash = $3, switches_version = $4, merchants_version = $5";
 
-/// Returns the chart lines that had to be written down.
+/// Returns the chart lines that it inserted.
 ///
-/// Statements are sent together and run in the order in which they are written here. A later one runs although an
-/// earlier one has found too few rows; that is why nobody commits before every count was looked at.
+/// Statements are pipelined and run in the order in which they are written here. A later statement runs even if an
+/// earlier one wrote too few rows, so the turn checks every count before it commits.
 pub(super) async fn save(
     session: &Session<'_, Transaction<'_>>,
     lines: &ChartLines,
@@ -50,15 +50,18 @@ pub(super) async fn save(
     session.prepare_all(&[OPEN_HOLDS, CHANGE_HOLDS, LOCK_HEAD, COMMIT, HEAD]).await?;
     let (known, new): (Vec<&HoldWrite>, Vec<&HoldWrite>) =
         commit.holds.iter().partition(|change| change.before.is_some());
-    let (gone, come) = DueRows::of(commit);
-    let (changed, ended, digest) =
-        join3(flows::change(session, commit, &gone), change_holds(session, &known), digest(commit))
-            .await;
+    let (deleted, inserted) = DueRows::of(commit);
+    let (changed, ended, digest) = join3(
+        flows::change(session, commit, &deleted),
+        change_holds(session, &known),
+        digest(commit),
+    )
+    .await;
     changed?;
     ended?;
     let (few, many) = rows::split(&commit.transactions);
     rows::copy(session, id, many).await?;
-    flows::save(session, commit, &come).await?;
+    flows::save(session, commit, &inserted).await?;
     feed::save(session, id, commit).await?;
     control::save(session, commit).await?;
     registry::save(session, commit).await?;
@@ -68,14 +71,14 @@ pub(super) async fn save(
         copy::holds(session, &new).await?;
         Vec::new()
     };
-    let (inserted, opened, head, accounts) = join4(
+    let (written, opened, head, accounts) = join4(
         rows::insert(session, id, few),
         open_holds(session, &new),
         session.query(LOCK_HEAD, &[]),
         accounts::change(session, &commit.accounts, &numbers),
     )
     .await;
-    inserted?;
+    written?;
     opened?;
     let head = head?;
     accounts?;
@@ -86,7 +89,7 @@ pub(super) async fn save(
     Ok(new_lines)
 }
 
-/// Made while the server is busy with what was sent before, if anything was.
+/// Computed while the server runs the statements that were sent before.
 async fn digest(commit: &Commit) -> RowsDigest {
     yield_now().await;
     commit.appended().digest()
@@ -108,7 +111,7 @@ async fn open_holds(
     session.write(OPEN_HOLDS, &values, new.len()).await
 }
 
-/// Known holds must still be as they were read.
+/// Precondition (optimistic lock): each hold is as the turn read it.
 async fn change_holds(
     session: &Session<'_, Transaction<'_>>,
     known: &[&HoldWrite],
@@ -133,7 +136,7 @@ fn keys<'c>(changes: &[&'c HoldWrite]) -> (Vec<i64>, Vec<&'c str>) {
     changes.iter().map(key).unzip()
 }
 
-/// The next link of the chain. Whoever holds the head is the only one who commits.
+/// Appends the commit to the hash chain. The turn holds the lock of the head, so no other turn commits meanwhile.
 async fn link(
     session: &Session<'_, Transaction<'_>>,
     id: CommitId,
@@ -144,7 +147,7 @@ async fn link(
     let Some(decided) = commit.time else { return Ok(()) };
     let seq = get::<i64>(row, 0)?.saturating_add(1);
     let last = get::<Option<i64>>(row, 2)?.map(to_time).transpose()?;
-    // Another process may have committed since this one looked at the clock.
+    // Another process may have committed since this one read the clock.
     let time = last.map_or(decided, |last| last.max(decided));
     let hash = chain(hash(row, 1)?, time, digest);
     let switches_version = control::next_version(commit, get(row, 3)?)?;

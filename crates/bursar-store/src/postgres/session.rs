@@ -1,8 +1,8 @@
-//! A connection in use, with the statements that were prepared on it: each is parsed once and then only named.
+//! A connection with its cache of prepared statements: the server parses each statement once.
 //!
-//! Rows are given as an array for each column. The statements that every turn makes for each payout unfold them in a list of what
-//! is selected, `(SELECT unnest($1) AS a, unnest($2) AS b)`, which the server reads row by row; `FROM unnest($1, $2)` is
-//! shorter, but it writes them all down first.
+//! A statement takes its rows as one array per column. Statements on the path of every turn expand them in the select list,
+//! `(SELECT unnest($1) AS a, unnest($2) AS b)`, which the server streams. `FROM unnest($1, $2)` is shorter, but the server
+//! materialises it first.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use tokio_postgres::{GenericClient, Row, Statement};
 use super::classify;
 use crate::StoreError;
 
-/// Statements by their text. They live as long as their connection.
+/// Prepared statements by their text, valid for one connection.
 #[derive(Debug, Default)]
 pub struct Statements(Mutex<BTreeMap<String, Statement>>);
 
@@ -24,7 +24,7 @@ pub struct Session<'s, C> {
 }
 
 impl<C: GenericClient> Session<'_, C> {
-    /// Prepares statements that will be sent together: one that still had to be prepared would come too late.
+    /// Prepares statements that will be pipelined: preparing one in between would break their order.
     pub async fn prepare_all(&self, statements: &[&str]) -> Result<(), StoreError> {
         for sql in statements {
             self.prepare(sql).await?;
@@ -41,7 +41,7 @@ impl<C: GenericClient> Session<'_, C> {
         self.client.query(&statement, values).await.map_err(|error| classify(&error))
     }
 
-    /// Writes exactly as many rows as there are, or somebody else was faster.
+    /// Writes exactly this many rows. A statement that writes fewer lost a race against another writer.
     pub async fn write(
         &self,
         sql: &str,
@@ -70,12 +70,12 @@ impl<C: GenericClient> Session<'_, C> {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Statement>> {
-        // A map that a panic left behind is whole: it is only ever added to.
+        // A panic cannot leave the map half-changed: entries are only ever inserted.
         self.statements.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Exactly as many rows as there are, or somebody else was faster.
+/// A statement that wrote fewer rows lost a race against another writer.
 pub(crate) fn expect(count: u64, rows: usize) -> Result<(), StoreError> {
     if usize::try_from(count) == Ok(rows) { Ok(()) } else { Err(StoreError::Conflict) }
 }

@@ -1,8 +1,7 @@
-//! Looking around: pages, newest first.
+//! Lists in pages, newest first.
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::Flow;
-use bursar_core::host::LANES;
 use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
@@ -16,8 +15,8 @@ use super::row::{self, get};
 use super::{Sqlite, feed, flows, registry};
 use crate::StoreError;
 use crate::browse::{
-    AuditPlace, Browse, FlowFilter, FlowPage, LanePage, LanePlace, Live, Overdue, RecordPage,
-    WINDOW, busy_lanes, condition, submit_channels,
+    AuditCursor, Browse, FlowFilter, FlowPage, LaneCursor, LanePage, Live, Overdue, RecordPage,
+    WINDOW, busy_lanes, condition, outbox_lanes, waiting_channels,
 };
 use crate::chart_lines::{damaged, time};
 
@@ -36,7 +35,7 @@ impl Browse for Sqlite {
         })
     }
 
-    async fn flows_back(
+    async fn list_flows_desc(
         &mut self,
         filter: &FlowFilter,
         before: Option<FlowId>,
@@ -68,11 +67,11 @@ impl Browse for Sqlite {
         Ok(FlowPage::new(found, limit, end))
     }
 
-    async fn lane_back(
+    async fn list_lane_desc(
         &mut self,
         lane: &str,
         filter: &FlowFilter,
-        before: Option<LanePlace>,
+        before: Option<LaneCursor>,
         limit: u32,
     ) -> Result<LanePage, StoreError> {
         let at = before.map_or(i64::MAX, |(at, _)| at.as_microsecond());
@@ -93,7 +92,7 @@ impl Browse for Sqlite {
             at,
             flow
         ];
-        let found = flows::lane_back(&self.connection, &condition('?'), values)?;
+        let found = flows::list_lane_desc(&self.connection, &condition('?'), values)?;
         let sql = "SELECT due_at, flow FROM due WHERE lane = ?1 AND (due_at, flow) < (?2, ?3)
                    ORDER BY due_at DESC, flow DESC LIMIT 1 OFFSET ?4";
         let values = params![lane, at, flow, WINDOW.saturating_sub(1)];
@@ -118,20 +117,20 @@ impl Browse for Sqlite {
 
     async fn audit_back(
         &mut self,
-        before: Option<AuditPlace>,
+        before: Option<AuditCursor>,
         limit: u32,
-    ) -> Result<Vec<(AuditPlace, AuditEntry)>, StoreError> {
-        let commit = before.map_or(Uuid::max(), |place| place.commit.uuid());
-        let n = before.map_or(0, |place| place.n);
+    ) -> Result<Vec<(AuditCursor, AuditEntry)>, StoreError> {
+        let commit = before.map_or(Uuid::max(), |cursor| cursor.commit.uuid());
+        let n = before.map_or(0, |cursor| cursor.n);
         let sql = "SELECT actor, action, resource, note, time, commit_id, n FROM audit
                    WHERE (commit_id, n) < (?1, ?2) ORDER BY commit_id DESC, n DESC LIMIT ?3";
         let n = i64::try_from(n).map_err(damaged)?;
         all(&self.connection, sql, params![commit.as_bytes().as_slice(), n, limit], |row| {
-            let place = AuditPlace {
+            let cursor = AuditCursor {
                 commit: CommitId::from_uuid(Uuid::from_bytes(get(row, 5)?)),
                 n: u64::try_from(get::<i64>(row, 6)?).map_err(damaged)?,
             };
-            Ok((place, feed::entry(row)?))
+            Ok((cursor, feed::entry(row)?))
         })
     }
 
@@ -166,8 +165,8 @@ impl Browse for Sqlite {
         })
     }
 
-    async fn overdue_errands(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
-        let lanes = LANES.map(|lane| format!("'{lane}'")).join(", ");
+    async fn overdue_outbox(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
+        let lanes = outbox_lanes();
         let sql = format!(
             "SELECT lane, count(*), min(due_at) FROM due WHERE lane IN ({lanes}) AND due_at <= ?1
              GROUP BY lane ORDER BY lane"
@@ -189,7 +188,7 @@ fn live_channels() -> String {
          SELECT json_extract(f.state, '$.flow.terms.channel')
          FROM due d CROSS JOIN flows f ON f.id = d.flow
          WHERE d.lane IN ({}) AND f.kind = 'payout' ORDER BY channel",
-        submit_channels(),
+        waiting_channels(),
         busy_lanes()
     )
 }
@@ -201,9 +200,9 @@ mod tests {
     use super::live_channels;
     use crate::sqlite::embedded;
 
-    /// Every process asks this when it starts, beside however many payouts that sleep.
+    /// Every process runs this query at start, while many payouts may be scheduled.
     #[test]
-    fn whoever_asks_for_live_channels_does_not_walk_through_all_that_waits() {
+    fn the_query_for_live_channels_does_not_scan_the_due_table() {
         let mut connection = Connection::open_in_memory().unwrap();
         embedded::migrations::runner().run(&mut connection).unwrap();
         let sql = format!("EXPLAIN QUERY PLAN {}", live_channels());

@@ -1,7 +1,7 @@
-//! The switches that people throw, and the version that whoever sends anything relies on.
+//! Freezes, and their version, which every turn that sends something relies on.
 
-use bursar_core::commit::Commit;
-use bursar_core::control::Control;
+use bursar_core::freezes::Control;
+use bursar_core::turn::Commit;
 use rusqlite::{Connection, params};
 
 use super::classify;
@@ -26,7 +26,7 @@ fn version(connection: &Connection) -> Result<u64, StoreError> {
     u64::try_from(found.ok_or_else(|| damaged("the head is missing"))?).map_err(damaged)
 }
 
-/// The switches must be as they were read; if any was thrown, all are written anew.
+/// Precondition (optimistic lock): the version is the one that the turn read. A change of any freeze rewrites all rows.
 pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), StoreError> {
     let Some(control) = &commit.control else { return Ok(()) };
     if version(connection)? != control.version {

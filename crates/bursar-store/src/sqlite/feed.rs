@@ -1,4 +1,4 @@
-//! What was told to the outside, and what people did.
+//! The event feed and the audit log.
 
 use bursar_core::feed::{AuditEntry, Cursor, FeedEvent};
 use bursar_core::ids::{CommitId, EventId};
@@ -58,7 +58,7 @@ pub fn save(
     Ok(())
 }
 
-/// The events behind a place in the feed, each with the place behind it.
+/// The events after a cursor, each with its own cursor.
 pub(super) fn page(
     connection: &Connection,
     after: Cursor,
@@ -95,7 +95,7 @@ pub(super) fn audit(
     all(connection, sql, [commit_id.as_slice()], entry)
 }
 
-/// What was told about a resource, in order.
+/// The events of a resource, in order.
 pub(super) fn of(
     connection: &Connection,
     resource: &str,

@@ -1,13 +1,11 @@
-//! Flows, what they wait for, and the keys under which they were answered.
+//! Flows, their due rows, and the idempotency keys with their replies.
 
 use std::sync::Arc;
 
-use bursar_core::commit::{Commit, FlowWrite};
-use bursar_core::flow::{Due, Flow, Kept};
-use bursar_core::idempotency::{FlowReply, Key, KnownKey};
+use bursar_core::flow::{DecodedFlow, Due, Flow};
+use bursar_core::idempotency::{Key, KnownKey};
 use bursar_core::ids::{EventId, FlowId};
-use bursar_core::plan::{DueClaim, FairClaim, ReadPlan};
-use bursar_core::records::ReadSet;
+use bursar_core::turn::{Commit, DueClaim, FairClaim, FlowWrite, ReadPlan, ReadSet};
 use rusqlite::{Connection, Row, ToSql, params};
 use uuid::Uuid;
 
@@ -35,14 +33,14 @@ pub(super) fn load(
         ids.extend(claimed(connection, claim)?);
     }
     for claim in &plan.fair {
-        ids.extend(fairly(connection, claim)?);
+        ids.extend(claim_fair(connection, claim)?);
     }
     let mut statement = prepare(connection, &format!("{FLOWS} WHERE id = ?1"))?;
     for id in ids {
         let uuid = id.uuid();
         match first(&mut statement, [uuid.as_bytes().as_slice()], flow) {
             Ok(found) => records.flows.extend(found.map(Arc::new)),
-            // One row must not stop all others.
+            // An undecodable row must not fail the whole turn.
             Err(StoreError::Corrupt(_)) => records.unreadable.push(id),
             Err(error) => return Err(error),
         }
@@ -60,7 +58,7 @@ pub(super) fn find(connection: &Connection, id: FlowId) -> Result<Option<Flow>, 
     one(connection, &sql, [id.uuid().as_bytes().as_slice()], flow)
 }
 
-/// Flows behind an id, in order.
+/// Flows after an id, in order.
 pub(super) fn page(
     connection: &Connection,
     after: Option<FlowId>,
@@ -71,7 +69,7 @@ pub(super) fn page(
     all(connection, &sql, params![after.as_bytes().as_slice(), limit], flow)
 }
 
-/// Newest first, of a window of rows: `?1` is the place, `?2` the window, `?3` the limit, the rest the condition's.
+/// Newest first, from a window of rows: `?1` is the cursor, `?2` the window, `?3` the limit; the condition has the rest.
 pub(super) fn back(
     connection: &Connection,
     condition: &str,
@@ -81,12 +79,12 @@ pub(super) fn back(
         "SELECT * FROM ({FLOWS} WHERE id < ?1 ORDER BY id DESC LIMIT ?2) WHERE {condition}
          ORDER BY id DESC LIMIT ?3"
     );
-    // A row that cannot be read is not shown, and the others are.
+    // An undecodable row must not hide the others.
     let found = all(connection, &sql, values, |row| Ok(flow(row).ok()))?;
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Everything that is waited for, in order.
+/// All due rows, in order.
 pub(super) fn due(connection: &Connection) -> Result<Vec<(Due, FlowId)>, StoreError> {
     let sql = "SELECT lane, due_at, flow FROM due ORDER BY lane, due_at, flow";
     all(connection, sql, [], |row| {
@@ -101,8 +99,8 @@ fn claimed(connection: &Connection, claim: &DueClaim) -> Result<Vec<FlowId>, Sto
     all(connection, sql, values, |row| flow_id(row, 0))
 }
 
-/// From lane to lane, each by one look, a few of each.
-fn fairly(connection: &Connection, claim: &FairClaim) -> Result<Vec<FlowId>, StoreError> {
+/// Loose index scan: one index probe per distinct lane, then a limited number of flows from each.
+fn claim_fair(connection: &Connection, claim: &FairClaim) -> Result<Vec<FlowId>, StoreError> {
     let sql = "SELECT min(lane) FROM due WHERE lane > ?1 AND lane < ?2";
     let mut next = prepare(connection, sql)?;
     let (mut lane, end) = (claim.begin().to_owned(), claim.end());
@@ -124,7 +122,7 @@ fn fairly(connection: &Connection, claim: &FairClaim) -> Result<Vec<FlowId>, Sto
     Ok(found)
 }
 
-/// The deliveries of an event: their ids begin as its own.
+/// The deliveries of an event. Their ids share the prefix of its id.
 pub(super) fn deliveries_of(
     connection: &Connection,
     event: EventId,
@@ -137,9 +135,9 @@ pub(super) fn deliveries_of(
     Ok(found)
 }
 
-/// Flows that wait in a lane, the latest first, of a window of rows: `?1` is the lane, `?2` the window, `?3` the limit,
-/// the rest the condition's, and the last two the place.
-pub(super) fn lane_back(
+/// Flows of a lane, latest first, from a window of rows: `?1` is the lane, `?2` the window, `?3` the limit; the condition
+/// has the rest, and the last two are the cursor.
+pub(super) fn list_lane_desc(
     connection: &Connection,
     condition: &str,
     values: &[&dyn ToSql],
@@ -156,19 +154,13 @@ pub(super) fn lane_back(
 
 /// `scope, key, request_hash, flow, reply`.
 fn known_key(row: &Row<'_>) -> Result<KnownKey, StoreError> {
-    let text: String = get(row, 4)?;
-    Ok(KnownKey {
-        key: Key::new(get(row, 0)?, get(row, 1)?),
-        request_hash: get(row, 2)?,
-        flow: flow_id(row, 3)?,
-        reply: Arc::new(FlowReply::decode(&text).map_err(damaged)?),
-        text,
-    })
+    let key = Key::new(get(row, 0)?, get(row, 1)?);
+    Ok(KnownKey::stored(key, get(row, 2)?, flow_id(row, 3)?, get(row, 4)?))
 }
 
 fn flow(row: &Row<'_>) -> Result<Flow, StoreError> {
     let (kind, text): (String, String) = (get(row, 1)?, get(row, 5)?);
-    let Kept { state, parked, host } = Flow::decode(&kind, &text).map_err(damaged)?;
+    let DecodedFlow { state, backoff, host } = Flow::decode(&kind, &text).map_err(damaged)?;
     if get::<String>(row, 8)? != state.status() {
         return Err(damaged("a flow has another status than its state"));
     }
@@ -180,7 +172,7 @@ fn flow(row: &Row<'_>) -> Result<Flow, StoreError> {
         created_at: time(get(row, 6)?)?,
         updated_at: time(get(row, 7)?)?,
         state,
-        parked,
+        backoff,
         host,
     })
 }
@@ -189,8 +181,7 @@ fn flow_id(row: &Row<'_>, column: usize) -> Result<FlowId, StoreError> {
     Ok(FlowId::from_uuid(Uuid::from_bytes(get(row, column)?)))
 }
 
-/// A statement for each kind of row, prepared once and run for all of them. The states are those of the flows, in their
-/// order.
+/// Prepares one statement per table and runs it for all rows. `states` has the encoded states in the order of the flows.
 pub(super) fn save(
     connection: &Connection,
     commit: &Commit,
@@ -205,7 +196,7 @@ pub(super) fn save(
     insert_keys(connection, &commit.keys)
 }
 
-/// Flows, each with its state as text.
+/// Inserts flows, each with its encoded state.
 pub fn insert<'f>(
     connection: &Connection,
     flows: impl Iterator<Item = (&'f Flow, impl AsRef<str>)>,
@@ -231,7 +222,7 @@ pub fn insert<'f>(
     Ok(())
 }
 
-/// Each must still be at the version that was read.
+/// Precondition (optimistic lock): each flow is at the version that the turn read.
 fn update<'c>(
     connection: &Connection,
     changes: impl Iterator<Item = (&'c FlowWrite, &'c String)>,
@@ -269,7 +260,7 @@ pub fn insert_attempts(connection: &Connection, changes: &[FlowWrite]) -> Result
     Ok(())
 }
 
-/// The row of what it waited for goes, the row of what it waits for now comes.
+/// Replaces the due row of each flow whose due time changed.
 fn save_due(connection: &Connection, changes: &[FlowWrite]) -> Result<(), StoreError> {
     let sql = "DELETE FROM due WHERE lane = ?1 AND due_at = ?2 AND flow = ?3";
     let mut delete = prepare(connection, sql)?;
@@ -300,7 +291,7 @@ pub fn insert_keys(connection: &Connection, keys: &[KnownKey]) -> Result<(), Sto
         let values = params![
             digest.as_slice(),
             known.key.scope(),
-            known.key.words(),
+            known.key.value(),
             known.request_hash.as_slice(),
             flow.as_bytes().as_slice(),
             known.text

@@ -1,14 +1,13 @@
-//! The records that a plan asks for, by cached statements.
+//! Loads the records of a read plan by cached statements.
 
 use std::sync::Arc;
 
 use bursar_core::ids::TransactionId;
-use bursar_core::journal::Posting;
 use bursar_core::ledger::Transaction;
+use bursar_core::ledger::journal::Posting;
 use bursar_core::money::Money;
 use bursar_core::numscript::Name;
-use bursar_core::plan::ReadPlan;
-use bursar_core::records::{KnownReference, ReadSet};
+use bursar_core::turn::{KnownReference, ReadPlan, ReadSet};
 use rusqlite::{CachedStatement, Connection, Row, Statement, params};
 use uuid::Uuid;
 
@@ -59,7 +58,7 @@ pub(super) fn load(
     for key in &plan.registry {
         match registry::find(connection, key) {
             Ok(found) => records.registry.extend(found.map(Arc::new)),
-            // One row must not stop all others.
+            // An undecodable row must not fail the whole turn.
             Err(StoreError::Corrupt(_)) => records.unreadable_records.push(key.clone()),
             Err(error) => return Err(error),
         }
@@ -155,7 +154,7 @@ pub(super) fn first<T>(
     rows.next().map_err(|error| classify(&error))?.map(read).transpose()
 }
 
-/// The same for a statement that is used once.
+/// Same, for a statement that the caller runs once.
 pub(super) fn one<T>(
     connection: &Connection,
     sql: &str,

@@ -1,9 +1,9 @@
-//! The books in one SQLite file: one writer, every commit synced to disk before it is answered.
+//! The books in one SQLite file: one writer, every commit synced to disk before its answers are sent.
 
+mod account_index;
 mod browse;
 mod control;
 pub(crate) mod feed;
-mod filing;
 pub(crate) mod flows;
 mod load;
 mod query;
@@ -15,33 +15,31 @@ pub(crate) mod save;
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
-use bursar_core::commit::Commit;
 use bursar_core::ids::CommitId;
-use bursar_core::plan::ReadPlan;
-use bursar_core::records::ReadSet;
+use bursar_core::turn::{Commit, ReadPlan, ReadSet};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
 
-use self::filing::Filing;
+use self::account_index::AccountIndex;
 use crate::chart_lines::ChartLines;
 use crate::{Store, StoreError, Turn};
 
 mod embedded {
-    //! The schema, step by step.
+    //! The migrations of the schema.
     refinery::embed_migrations!("migrations/sqlite");
 }
 
 /// The name of the database inside the data directory.
 const FILE: &str = "bursar.sqlite";
-/// Held for as long as a process uses the data directory.
+/// The name of the file that a writing process keeps locked.
 const LOCK: &str = "bursar.lock";
 
 #[derive(Debug)]
 pub struct Sqlite {
     pub(crate) connection: Connection,
     pub(crate) lines: ChartLines,
-    filing: Filing,
-    /// Released when the store is dropped, or when the process dies. Whoever only reads has none.
+    account_index: AccountIndex,
+    /// Released when the store is dropped, or when the process dies. A reader has none.
     lock: Option<File>,
 }
 
@@ -49,7 +47,7 @@ pub struct Sqlite {
 pub struct SqliteTurn<'s> {
     transaction: Transaction<'s>,
     lines: &'s mut ChartLines,
-    filing: &'s mut Filing,
+    account_index: &'s mut AccountIndex,
 }
 
 impl Sqlite {
@@ -64,7 +62,7 @@ impl Sqlite {
         lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Opens the books in a data directory and brings the schema up to date. Makes both if they are not there.
+    /// Opens the books in a data directory and migrates the schema. Creates both if they do not exist.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
         let failed = |what: &str, error: std::io::Error| {
             StoreError::Unavailable(format!("cannot {what} {}: {error}", directory.display()))
@@ -84,27 +82,33 @@ impl Sqlite {
             .run(&mut connection)
             .map_err(|error| StoreError::from_migration(&error))?;
         let lines = row::chart_lines(&connection)?;
-        let filing = Filing::default();
-        filing.file(&mut connection);
-        Ok(Self { connection, lines, filing, lock: Some(lock) })
+        let account_index = AccountIndex::default();
+        account_index.extend(&mut connection);
+        Ok(Self { connection, lines, account_index, lock: Some(lock) })
     }
 
-    /// Reads the books beside the process that writes them, which has brought their schema up to date.
+    /// Opens the books read-only, beside the process that writes them and has migrated their schema.
     pub fn reader(directory: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(directory.join(FILE), flags);
         let connection = opened.map_err(|error| classify(&error))?;
         connection.set_prepared_statement_cache_capacity(64);
         let lines = row::chart_lines(&connection)?;
-        Ok(Self { connection, lines, filing: Filing::default(), lock: None })
+        Ok(Self { connection, lines, account_index: AccountIndex::default(), lock: None })
     }
 
-    /// How many transactions are filed under their accounts at once: few, if somebody wants to see it happen.
+    /// Sets the number of transactions in a slice of the account index: a small one lets a short test write slices.
     #[must_use]
-    pub fn filing_every(mut self, transactions: usize) -> Self {
-        self.filing = Filing::every(transactions);
-        self.filing.file(&mut self.connection);
+    pub fn with_index_slice(mut self, transactions: usize) -> Self {
+        self.account_index = AccountIndex::with_slice(transactions);
+        self.account_index.extend(&mut self.connection);
         self
+    }
+
+    /// The former name of `with_index_slice`, for `bursar-sim`.
+    #[must_use]
+    pub fn filing_every(self, transactions: usize) -> Self {
+        self.with_index_slice(transactions)
     }
 }
 
@@ -112,13 +116,17 @@ impl Store for Sqlite {
     type Turn<'s> = SqliteTurn<'s>;
 
     async fn begin(&mut self) -> Result<SqliteTurn<'_>, StoreError> {
-        self.filing.file_in_time(&mut self.connection);
+        self.account_index.extend_if_full(&mut self.connection);
         let behavior = TransactionBehavior::Immediate;
         let transaction = self
             .connection
             .transaction_with_behavior(behavior)
             .map_err(|error| classify(&error))?;
-        Ok(SqliteTurn { transaction, lines: &mut self.lines, filing: &mut self.filing })
+        Ok(SqliteTurn {
+            transaction,
+            lines: &mut self.lines,
+            account_index: &mut self.account_index,
+        })
     }
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
@@ -138,33 +146,33 @@ impl Turn for SqliteTurn<'_> {
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let new_lines = save::save(&self.transaction, self.lines, id, commit)?;
         self.transaction.commit().map_err(|error| match classify(&error) {
-            // The log may hold the whole commit although the disk complained: it is looked up before anybody is told.
+            // The log may hold the whole commit in spite of a disk error: the turn looks it up before it answers.
             StoreError::Unavailable(reason) => StoreError::Unknown(reason),
             known @ (StoreError::Conflict | StoreError::Unknown(_) | StoreError::Corrupt(_)) => {
                 known
             }
         })?;
-        // Only now: numbers of a turn that was rolled back are given out again.
+        // After the commit: SQLite reuses the row ids of a transaction that was rolled back.
         self.lines.remember(new_lines);
-        self.filing.add(commit.transactions.len());
+        self.account_index.add(commit.transactions.len());
         Ok(())
     }
 }
 
-/// Write-ahead log, synced at every commit: what was answered survives a power cut.
+/// Write-ahead log, synced at every commit: an answered commit survives a power failure.
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "cache_size", -262_144)?;
     connection.pragma_update(None, "wal_autocheckpoint", 16_000)?;
-    // Plans do not depend on values, so binding a value does not make SQLite plan again.
+    // Plans do not depend on values, so SQLite does not plan again when a value is bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(())
 }
 
-/// What the caller does about an error of SQLite.
+/// Classifies an error of SQLite by what the caller does next.
 pub fn classify(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation) if is_unique_violation(error) => StoreError::Conflict,

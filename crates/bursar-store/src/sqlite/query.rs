@@ -1,18 +1,18 @@
-//! Reading the books.
+//! Reads of the books.
 
-use bursar_core::commit::SavedCommit;
-use bursar_core::control::Control;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow};
+use bursar_core::freezes::Control;
 use bursar_core::ids::FlowId;
+use bursar_core::ledger::verify::{End, IndexedEntries};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
-use bursar_core::verify::{End, Filed};
+use bursar_core::turn::SavedCommit;
 use rusqlite::params;
 
 use super::load::{HEADERS, all, header, one, postings};
 use super::row::{self, get};
-use super::{Sqlite, classify, control, feed, filing, flows};
+use super::{Sqlite, account_index, classify, control, feed, flows};
 use crate::chart_lines::{damaged, parse, time};
 use crate::{Query, StoreError};
 
@@ -81,8 +81,8 @@ impl Query for Sqlite {
         limit: u32,
     ) -> Result<Vec<(Cursor, Transaction)>, StoreError> {
         let sql = format!("{HEADERS} WHERE c.seq = ?1 AND t.n = ?2");
-        let places = filing::places(&self.connection, addresses, after, limit)?;
-        let found = places.into_iter().map(|(seq, n)| {
+        let positions = account_index::positions(&self.connection, addresses, after, limit)?;
+        let found = positions.into_iter().map(|(seq, n)| {
             let found = one(&self.connection, &sql, params![seq, n], header)?;
             let mut transaction = found.ok_or_else(|| damaged("an entry has no transaction"))?;
             transaction.postings = postings(&self.connection, transaction.id)?;
@@ -111,16 +111,16 @@ impl Query for Sqlite {
         end.ok_or_else(|| damaged("the head is missing"))
     }
 
-    async fn filed(&mut self) -> Result<Filed, StoreError> {
-        filing::filed(&self.connection)
+    async fn indexed_entries(&mut self) -> Result<IndexedEntries, StoreError> {
+        account_index::indexed_entries(&self.connection)
     }
 
-    /// Nobody else writes while this process holds the data directory.
+    /// A process that holds the lock of the data directory is the only writer, and needs no snapshot.
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {
         if self.lock.is_some() {
             return Ok(());
         }
-        // The first read after it decides which moment.
+        // The first read of a transaction takes the snapshot.
         self.connection
             .execute_batch("BEGIN; SELECT seq FROM head")
             .map_err(|error| classify(&error))

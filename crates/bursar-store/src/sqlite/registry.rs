@@ -1,7 +1,7 @@
-//! Merchants, beneficiaries and keys.
+//! Registry records: merchants, beneficiaries, API keys, endpoints and alerts.
 
-use bursar_core::commit::Commit;
 use bursar_core::registry::{Content, Kind, Record, RecordKey};
+use bursar_core::turn::Commit;
 use rusqlite::{Connection, Row, params};
 
 use super::load::{all, one};
@@ -18,7 +18,7 @@ pub(super) fn find(connection: &Connection, key: &RecordKey) -> Result<Option<Re
     one(connection, &sql, params![key.kind.name(), key.id], record)
 }
 
-/// Newest first, behind an id.
+/// A page before an id, newest first.
 pub(super) fn page(
     connection: &Connection,
     kind: Kind,
@@ -33,7 +33,7 @@ pub(super) fn page(
     let (mut page, mut before) = (RecordPage::default(), before.map(str::to_owned));
     let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
     loop {
-        // What cannot be read takes nobody's place.
+        // Undecodable rows do not count towards the limit.
         let missing = wanted.saturating_sub(page.records.len());
         let values = params![kind.name(), merchant, before, number(missing)?];
         let rows = all(connection, &sql, values, |row| Ok((get::<String>(row, 1)?, record(row))))?;
@@ -48,7 +48,7 @@ pub(super) fn page(
     }
 }
 
-/// What a decision relied on needs no second look: from load to save nobody else writes.
+/// The records that the decision relied on need no check: SQLite has no other writer between load and save.
 pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), StoreError> {
     for change in &commit.records {
         let record = &change.after;

@@ -1,4 +1,4 @@
-//! Values to columns and back. What does not read back is damage, never a default.
+//! Conversion between values and columns. A column that cannot be decoded is an error, never a default.
 
 use bursar_core::ids::TransactionId;
 use bursar_core::ledger::{Account, Hold, HoldState};
@@ -10,7 +10,7 @@ use super::classify;
 use crate::StoreError;
 use crate::chart_lines::{ChartLineRow, ChartLines, damaged, parse};
 
-/// All chart lines that are written down.
+/// All stored chart lines.
 pub(super) fn chart_lines(connection: &Connection) -> Result<ChartLines, StoreError> {
     let sql = "SELECT line, gl, name, class, address, liquidity, view FROM chart_lines";
     let mut statement = connection.prepare(sql).map_err(|error| classify(&error))?;
@@ -30,7 +30,7 @@ pub(super) fn chart_lines(connection: &Connection) -> Result<ChartLines, StoreEr
     Ok(lines)
 }
 
-/// `balance, currency, line` from a column on.
+/// Reads `balance, currency, line`, starting at a column.
 pub(super) fn account(
     row: &Row<'_>,
     first: usize,
@@ -41,7 +41,7 @@ pub(super) fn account(
     Ok(Account { balance: Money::from_minor(get(row, first)?, currency), metadata })
 }
 
-/// `account, currency, amount, epoch, ended_by` from a column on.
+/// Reads `account, currency, amount, epoch, ended_by`, starting at a column.
 pub(super) fn hold(row: &Row<'_>, first: usize) -> Result<Hold, StoreError> {
     let at = |offset: usize| first.saturating_add(offset);
     let currency = parse(&get::<String>(row, at(1))?, "a currency")?;

@@ -1,15 +1,15 @@
-//! Transactions and postings into their tables, many at a time.
+//! Inserts transactions and postings in bulk.
 
 use bursar_core::ids::CommitId;
-use bursar_core::journal::Posting;
 use bursar_core::ledger::Transaction;
+use bursar_core::ledger::journal::Posting;
 use rusqlite::{CachedStatement, Connection, params};
 use uuid::Uuid;
 
 use super::classify;
 use crate::StoreError;
 
-/// Postings of one statement: their rows are narrow, so running a statement for each would cost more than the row.
+/// Postings per statement: the rows are narrow, so one statement per row would cost more than the row.
 const POSTINGS: usize = 50;
 
 /// Writes every row, or fails.
@@ -67,10 +67,10 @@ fn headers(
 
 /// A statement that inserts this many postings.
 fn prepare(connection: &Connection, rows: usize) -> Result<CachedStatement<'_>, StoreError> {
-    let places = vec!["(?, ?, ?, ?, ?, ?)"; rows].join(", ");
-    // A statement that fails leaves its first rows behind, and the transaction is given up: no journal is needed for it.
+    let parameters = vec!["(?, ?, ?, ?, ?, ?)"; rows].join(", ");
+    // `OR FAIL` saves the statement journal: a failed statement leaves its first rows, and the transaction rolls back.
     let sql = format!(
-        "INSERT OR FAIL INTO postings (tx, n, source, destination, currency, amount) VALUES {places}"
+        "INSERT OR FAIL INTO postings (tx, n, source, destination, currency, amount) VALUES {parameters}"
     );
     connection.prepare_cached(&sql).map_err(|error| classify(&error))
 }
@@ -88,20 +88,20 @@ fn bind(
     statement: &mut CachedStatement<'_>,
     rows: &[(Uuid, i64, &Posting)],
 ) -> rusqlite::Result<()> {
-    let mut places = 1_usize..;
-    let mut place = || places.next().unwrap_or_default();
+    let mut numbers = 1_usize..;
+    let mut parameter = || numbers.next().unwrap_or_default();
     for (id, n, posting) in rows {
-        statement.raw_bind_parameter(place(), id.as_bytes().as_slice())?;
-        statement.raw_bind_parameter(place(), n)?;
-        statement.raw_bind_parameter(place(), &*posting.source)?;
-        statement.raw_bind_parameter(place(), &*posting.destination)?;
-        statement.raw_bind_parameter(place(), posting.money.currency().code())?;
-        statement.raw_bind_parameter(place(), posting.money.minor())?;
+        statement.raw_bind_parameter(parameter(), id.as_bytes().as_slice())?;
+        statement.raw_bind_parameter(parameter(), n)?;
+        statement.raw_bind_parameter(parameter(), &*posting.source)?;
+        statement.raw_bind_parameter(parameter(), &*posting.destination)?;
+        statement.raw_bind_parameter(parameter(), posting.money.currency().code())?;
+        statement.raw_bind_parameter(parameter(), posting.money.minor())?;
     }
     Ok(())
 }
 
-/// Exactly as many rows as there are, or somebody else was faster.
+/// A statement that wrote fewer rows lost a race against another writer.
 fn expect(count: usize, rows: usize) -> Result<(), StoreError> {
     if count == rows { Ok(()) } else { Err(StoreError::Conflict) }
 }

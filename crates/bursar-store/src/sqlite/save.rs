@@ -1,13 +1,13 @@
-//! A commit into its rows. Every condition that the decision relied on is checked again by the statement that writes.
+//! Writes a commit. Each statement checks the precondition that the decision relied on.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
 
-use bursar_core::chart::GlAccount;
-use bursar_core::commit::{AccountWrite, Commit, HoldWrite, RowsDigest, chain};
 use bursar_core::ids::CommitId;
+use bursar_core::ledger::chart::GlAccount;
 use bursar_core::ledger::{Hold, HoldState};
+use bursar_core::turn::{AccountWrite, Commit, HoldWrite, RowsDigest, chain};
 use rusqlite::{Connection, Statement, params};
 
 use super::load::prepare;
@@ -15,10 +15,10 @@ use super::{classify, control, feed, flows, registry, rows};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, NewLines};
 
-/// From how many flows on it pays to compute on another core what is written last.
+/// Number of flows from which encoding them on a second thread is faster.
 const MANY: usize = 64;
 
-/// Returns the chart lines that had to be written down.
+/// Returns the chart lines that it inserted.
 pub(super) fn save(
     connection: &Connection,
     lines: &ChartLines,
@@ -29,20 +29,20 @@ pub(super) fn save(
         return write_all(connection, lines, (id, commit), || Texts::new(commit));
     }
     thread::scope(|scope| {
-        let beside = thread::Builder::new().spawn_scoped(scope, || Texts::new(commit));
-        let texts = || match beside {
+        let spawned = thread::Builder::new().spawn_scoped(scope, || Texts::new(commit));
+        let texts = || match spawned {
             Ok(texts) => texts.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // There is no thread to be had.
+            // The system has no thread left.
             Err(_) => Texts::new(commit),
         };
         write_all(connection, lines, (id, commit), texts)
     })
 }
 
-/// What has to be computed from a commit before it can be written.
+/// The digest and the encoded states of a commit.
 struct Texts {
     digest: RowsDigest,
-    /// The states of its flows, in their order.
+    /// In the order of the flows.
     states: Vec<String>,
 }
 
@@ -88,7 +88,7 @@ fn write_all(
     Ok(new_lines)
 }
 
-/// The number of a chart line. A line that is new is written down.
+/// The number of a chart line. Inserts a new line.
 pub fn chart_line(
     connection: &Connection,
     lines: &ChartLines,
@@ -117,7 +117,7 @@ const ACCOUNT: &str =
     "INSERT INTO accounts (address, currency, balance, version, line) VALUES (?1, ?2, ?3, 1, ?4)
     ON CONFLICT DO UPDATE SET balance = balance + ?3, version = version + 1 WHERE balance = ?5";
 
-/// The net change, on top of an opening balance that must be enough.
+/// Adds the net change. Precondition (optimistic lock): the opening balance is the one that the turn read, and suffices.
 fn account(
     statement: &mut Statement<'_>,
     line: i64,
@@ -132,7 +132,7 @@ fn account(
     write(statement, params![&**address, currency.code(), delta, line, opening])
 }
 
-/// New holds, and known ones that must still be as they were read.
+/// Inserts new holds and updates existing ones. Precondition (optimistic lock): an existing hold is as the turn read it.
 pub fn holds(connection: &Connection, changes: &[HoldWrite]) -> Result<(), StoreError> {
     let sql = "INSERT INTO holds (gl, reference, account, currency, amount, epoch, ended_by)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -168,7 +168,7 @@ fn ended_by(hold: &Hold) -> Option<[u8; 16]> {
     }
 }
 
-/// Writes exactly one row, or somebody else was faster.
+/// Writes exactly one row. A statement that writes none lost a race against another writer.
 pub(super) fn write(
     statement: &mut Statement<'_>,
     values: impl rusqlite::Params,
@@ -177,7 +177,7 @@ pub(super) fn write(
     if count == 1 { Ok(()) } else { Err(StoreError::Conflict) }
 }
 
-/// The same by a statement that is used once.
+/// Same, for a statement that the caller runs once.
 pub(super) fn write_one(
     connection: &Connection,
     sql: &str,

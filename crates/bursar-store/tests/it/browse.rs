@@ -1,19 +1,19 @@
-//! Everything that can be looked at in pages, read to the end on any store.
+//! Reads every list of a store page by page to its end.
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::Flow;
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Kind, Record};
-use bursar_store::{AuditPlace, Browse, FlowFilter, Live, Query};
+use bursar_store::{AuditCursor, Browse, FlowFilter, Live, Query};
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Looked {
+pub(crate) struct Lists {
     payouts: Vec<Flow>,
     of_one_merchant: Vec<Flow>,
     stuck: Vec<Flow>,
     timeline: Vec<FeedEvent>,
-    /// Which commit an entry belongs to depends on where batches are cut; the entries do not.
+    /// Without cursors: the commit of an entry depends on the batch boundaries, the entry does not.
     audit: Vec<AuditEntry>,
     records: Vec<Record>,
     accounts: Vec<(Name, Account)>,
@@ -21,7 +21,7 @@ pub(crate) struct Looked {
     live_channels: Vec<String>,
 }
 
-pub(crate) async fn look_around(store: &mut (impl Query + Browse)) -> Looked {
+pub(crate) async fn read_lists(store: &mut (impl Query + Browse)) -> Lists {
     let payouts = FlowFilter { kind: "payout", ..FlowFilter::default() };
     let merchant = FlowFilter { merchant: Some("m1".to_owned()), ..payouts.clone() };
     let stuck = FlowFilter { status: Some("STUCK".to_owned()), ..payouts.clone() };
@@ -37,7 +37,7 @@ pub(crate) async fn look_around(store: &mut (impl Query + Browse)) -> Looked {
     let accounts = store.accounts().await.unwrap();
     let addresses: Vec<Name> =
         accounts.iter().map(|(name, _)| Name::clone(name)).step_by(2).collect();
-    Looked {
+    Lists {
         of_one_merchant: flows(store, &merchant).await,
         stuck: flows(store, &stuck).await,
         timeline: store.events_of(&name, 1, 3).await.unwrap(),
@@ -50,12 +50,12 @@ pub(crate) async fn look_around(store: &mut (impl Query + Browse)) -> Looked {
     }
 }
 
-/// Three at a time.
+/// In pages of three.
 async fn flows(store: &mut impl Browse, filter: &FlowFilter) -> Vec<Flow> {
     let mut found = Vec::new();
     let mut before = None;
     loop {
-        let page = store.flows_back(filter, before, 3).await.unwrap();
+        let page = store.list_flows_desc(filter, before, 3).await.unwrap();
         found.extend(page.flows);
         before = page.next;
         if before.is_none() {
@@ -65,9 +65,9 @@ async fn flows(store: &mut impl Browse, filter: &FlowFilter) -> Vec<Flow> {
 }
 
 async fn audit(store: &mut impl Browse) -> Vec<AuditEntry> {
-    let mut found: Vec<(AuditPlace, AuditEntry)> = Vec::new();
+    let mut found: Vec<(AuditCursor, AuditEntry)> = Vec::new();
     loop {
-        let before = found.last().map(|(place, _)| *place);
+        let before = found.last().map(|(cursor, _)| *cursor);
         let page = store.audit_back(before, 2).await.unwrap();
         if page.is_empty() {
             let mut entries: Vec<_> = found.into_iter().map(|(_, entry)| entry).collect();

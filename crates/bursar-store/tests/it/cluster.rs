@@ -1,4 +1,4 @@
-//! A private PostgreSQL: its own data, its own socket, gone when the test is over.
+//! A private PostgreSQL server with its own data directory and socket. Dropping it stops the server.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,17 +8,17 @@ use crate::scratch::Scratch;
 pub(crate) struct Cluster {
     scratch: Scratch,
     bin: PathBuf,
-    /// What the server finds in its environment.
+    /// The environment variables of the server.
     variables: Vec<(String, String)>,
 }
 
 impl Cluster {
-    /// Starts a server that nobody else uses. Missing binaries are a failure: `./test` installs them.
+    /// Starts a server for one test. Missing binaries are a failure: `./test` installs them.
     pub(crate) fn start() -> Self {
         Self::start_in(Scratch::new(), Vec::new())
     }
 
-    /// The same in a directory whose `data` may be a disk of its own, with these variables in its environment.
+    /// Same, in a directory whose `data` may be a separate disk, with these environment variables.
     pub(crate) fn start_in(scratch: Scratch, variables: Vec<(String, String)>) -> Self {
         let bin = binaries().expect(
             "no PostgreSQL server under /usr/lib/postgresql: run ./test, which installs it",
@@ -40,7 +40,7 @@ impl Cluster {
     }
 
     pub(crate) fn start_server(&self) {
-        // After a crash it syncs its files all at once: on a slow disk one by one takes a minute.
+        // After a crash the server syncs its file system at once: syncing file by file takes a minute on a slow disk.
         let options = format!(
             "-k {} -c listen_addresses='' -c shared_buffers=64MB -c recovery_init_sync_method=syncfs",
             self.scratch.path().display()
@@ -49,7 +49,7 @@ impl Cluster {
         self.run("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", &log, "-w", "start"]);
     }
 
-    /// Ends every process of the server at once, as a crash would.
+    /// Ends all processes of the server at once, like a crash.
     pub(crate) fn crash(&self) {
         self.stop_server("immediate").unwrap();
     }
@@ -63,7 +63,7 @@ impl Cluster {
         format!("host={} user=bursar dbname=postgres", self.scratch.path().display())
     }
 
-    /// Makes a database and returns its URL.
+    /// Creates a database and returns its URL.
     pub(crate) fn new_database(&self, name: &str) -> String {
         let socket = self.scratch.path().display().to_string();
         self.run("createdb", &["-h", &socket, "-U", "bursar", name]);
@@ -78,7 +78,7 @@ impl Cluster {
         self.try_run(program, arguments).unwrap();
     }
 
-    /// A program of the server's, as the user who owns it; what it complains about, if it fails.
+    /// Runs a program of the server as the user that owns it. The error is the program's standard error.
     pub(crate) fn try_run(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
         let program = self.bin.join(program);
         let mut command = if is_root() {
@@ -90,14 +90,14 @@ impl Cluster {
         };
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         let output = command.args(arguments).current_dir(self.scratch.path()).output().unwrap();
-        let complaint = || String::from_utf8_lossy(&output.stderr).into_owned();
-        output.status.success().then_some(()).ok_or_else(complaint)
+        let error = || String::from_utf8_lossy(&output.stderr).into_owned();
+        output.status.success().then_some(()).ok_or_else(error)
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // It may be down already.
+        // A failure means that the server is down already.
         drop(self.stop_server("immediate"));
     }
 }

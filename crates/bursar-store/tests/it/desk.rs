@@ -1,19 +1,20 @@
-//! Somebody who asks one thing at a time, on any store, and looks at the books.
+//! A test client that sends one request per turn to any store, and reads the books.
 
-use bursar_core::commit::Commit;
+use bursar_core::flow::{ClaimDue, ClaimReply};
 use bursar_core::ids::Seed;
-use bursar_core::ledger::Admission;
-use bursar_core::request::{Answer, Batch, Body, Reply, Request, Wake, Woken};
+use bursar_core::ledger::verify::Verifier;
+use bursar_core::ledger::{Admission, Post};
+use bursar_core::rejection::Rejection;
 use bursar_core::rules::Rules;
-use bursar_core::verify::Verifier;
+use bursar_core::turn::{Ask, Body, Commit, Request, TurnInput};
 use bursar_store::{Query, Store, turn};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::workload::{open_merchant, post};
+use crate::workload::{event, registration};
 
 pub(crate) const START: Timestamp = Timestamp::constant(1_794_700_800, 0);
 
-/// One person at the desk, and a clock that moves a second with every request.
+/// A client, and a clock that advances one second with every request.
 pub(crate) struct Desk<'r, S> {
     pub(crate) rules: &'r Rules,
     pub(crate) store: S,
@@ -22,26 +23,39 @@ pub(crate) struct Desk<'r, S> {
 }
 
 impl<'r, S: Store + Query> Desk<'r, S> {
-    /// `number` tells the requests of several desks apart.
+    /// `number` makes the seeds of several desks distinct.
     pub(crate) fn new(rules: &'r Rules, store: S, number: u64) -> Self {
         Self { rules, store, admitted: number * 1_000_000, now: START }
     }
 
-    pub(crate) async fn ask(&mut self, body: Body) -> Answer {
-        self.commit(body).await.answers.remove(0)
+    /// The reply has the type of the request, so every test checks the row of its request in `asks!`.
+    pub(crate) async fn ask<A: Ask>(&mut self, ask: A) -> Result<A::Reply, Rejection> {
+        let reply = self.commit(ask).await.answers.remove(0)?;
+        Ok(A::reply(reply).expect("the reply of the request"))
     }
 
-    /// The whole commit of one request.
-    pub(crate) async fn commit(&mut self, body: Body) -> Commit {
+    /// Sends a request of any domain, which must be accepted.
+    pub(crate) async fn accepted(&mut self, body: impl Into<Body>) {
+        self.commit(body).await.answers.remove(0).unwrap();
+    }
+
+    /// Sends a request of any domain, which must be rejected.
+    pub(crate) async fn rejected(&mut self, body: impl Into<Body>) -> Rejection {
+        self.commit(body).await.answers.remove(0).unwrap_err()
+    }
+
+    /// Sends one request and returns the whole commit.
+    pub(crate) async fn commit(&mut self, body: impl Into<Body>) -> Commit {
+        let body = body.into();
         self.admitted += 1;
         self.now += SignedDuration::from_secs(1);
         let admission = Admission::new(self.now, Seed::from(self.admitted));
         let requests = [Request { admission, body }];
-        let batch = Batch::new(self.rules, &requests);
+        let batch = TurnInput::new(self.rules, &requests);
         turn(&mut self.store, &batch).await.unwrap()
     }
 
-    /// All of these in one turn.
+    /// Sends these requests in one turn.
     pub(crate) async fn commit_all(&mut self, bodies: Vec<Body>) -> Commit {
         self.now += SignedDuration::from_secs(1);
         let admitted = bodies.into_iter().map(|body| {
@@ -49,27 +63,22 @@ impl<'r, S: Store + Query> Desk<'r, S> {
             Request { admission: Admission::new(self.now, Seed::from(self.admitted)), body }
         });
         let requests: Vec<Request> = admitted.collect();
-        turn(&mut self.store, &Batch::new(self.rules, &requests)).await.unwrap()
+        turn(&mut self.store, &TurnInput::new(self.rules, &requests)).await.unwrap()
     }
 
-    /// The merchant of `post` gets 250.00.
+    /// Credits merchant `m1` with 250.00.
     pub(crate) async fn fund(&mut self) {
-        let Body::Post(event) = post(self.rules, "ADJUSTMENT_CREDIT", "start", 0).body else {
-            panic!("an event is posted");
-        };
-        self.ask(Body::Post(event)).await.unwrap();
+        let event = event(self.rules, "ADJUSTMENT_CREDIT", "start");
+        self.ask(Post { event, actor: None }).await.unwrap();
     }
 
-    /// The same merchant may pay out.
+    /// Registers merchant `m1`.
     pub(crate) async fn open_merchant(&mut self) {
-        self.ask(open_merchant("m1", 0).body).await.unwrap();
+        self.ask(registration("m1")).await.unwrap();
     }
 
-    pub(crate) async fn wake(&mut self, lane: &str, limit: u32) -> Woken {
-        match self.ask(Body::Wake(Wake { lane: lane.to_owned(), limit })).await.unwrap() {
-            Reply::Woken(woken) => woken,
-            reply => panic!("{reply:?}"),
-        }
+    pub(crate) async fn claim(&mut self, lane: &str, limit: u32) -> ClaimReply {
+        self.ask(ClaimDue { lane: lane.to_owned(), limit }).await.unwrap()
     }
 
     pub(crate) async fn balance(&mut self, address: &str) -> i64 {

@@ -1,4 +1,4 @@
-//! One suite for every store: the same requests give the same answers, the same books and the same chain.
+//! One suite for all stores: the same requests give the same answers, the same books and the same hash chain.
 
 #![expect(
     clippy::indexing_slicing,
@@ -6,34 +6,36 @@
     clippy::wildcard_enum_match_arm,
     clippy::expect_used,
     clippy::unwrap_used,
-    reason = "a test that cannot go on should stop"
+    reason = "a test fails by panicking"
 )]
 
 mod adapter;
 mod browse;
-mod closing;
 mod cluster;
 mod conformance;
 mod deliveries;
 mod desk;
 mod digest;
-mod driven;
+mod disabled_endpoints;
+mod endpoints;
 mod freezes;
 mod golden;
 mod histories;
-mod office;
-mod packed;
+mod merchant_changes;
+mod older_events;
+mod ownership;
+mod packed_postings;
 mod payins;
 mod payout_steps;
 mod payouts;
 mod postgres;
 mod raw;
-mod reservations;
 mod scratch;
 mod sqlite;
-mod standing_still;
-mod switched_off;
-mod unknown;
+mod stalled_turn;
+mod stores;
+mod unknown_outcome;
 mod unreadable;
 mod unreadable_records;
+mod workflows;
 mod workload;

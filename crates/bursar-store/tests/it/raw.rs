@@ -1,6 +1,6 @@
-//! The rows of a SQLite database as text, whatever the types that wrote them.
+//! The rows of a SQLite database as text, independent of the types that wrote them.
 //!
-//! Columns are listed by name: a column that a later migration adds changes nothing here.
+//! Columns are listed by name, so a column of a later migration changes nothing here.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use rusqlite::types::{Value as Sql, ValueRef};
 use serde_json::{Value, json};
 
-/// Every table and its columns. The tables that come first are referred to by those behind them.
+/// Every table and its columns. A table refers only to tables before it.
 pub(crate) const TABLES: [(&str, &str); 16] = [
     ("chart_lines", "line, gl, name, class, address, liquidity, view"),
     ("accounts", "address, currency, balance, version, line"),
@@ -48,7 +48,7 @@ pub(crate) fn rows(directory: &Path, (table, columns): (&str, &str)) -> Vec<Stri
     lines
 }
 
-/// Puts rows that `rows` has written into the tables of a database that has none.
+/// Inserts lines of `rows` into an empty database.
 pub(crate) fn restore(directory: &Path, lines: &str) {
     let connection = open(directory);
     connection.execute("DELETE FROM head", []).unwrap();
@@ -57,8 +57,8 @@ pub(crate) fn restore(directory: &Path, lines: &str) {
         let (name, values) = row.split_first().unwrap();
         let known = TABLES.iter().find(|(table, _)| *name == *table);
         let (table, columns) = known.unwrap_or_else(|| panic!("{name} is no table"));
-        let places: Vec<&str> = values.iter().map(|_| "?").collect();
-        let sql = format!("INSERT INTO {table} ({columns}) VALUES ({})", places.join(", "));
+        let parameters: Vec<&str> = values.iter().map(|_| "?").collect();
+        let sql = format!("INSERT INTO {table} ({columns}) VALUES ({})", parameters.join(", "));
         let values = values.iter().map(parameter);
         connection.execute(&sql, rusqlite::params_from_iter(values)).unwrap();
     }

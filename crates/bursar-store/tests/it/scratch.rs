@@ -1,4 +1,4 @@
-//! A directory that is gone when the test is over, and stays to be looked at when it fails.
+//! A temporary directory. Dropping it removes the directory, unless the test has failed.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

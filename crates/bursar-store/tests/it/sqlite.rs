@@ -1,4 +1,4 @@
-//! The file: what survives, what is locked, and what is not believed.
+//! The database file: restart, lock, corruption, and the account index.
 
 use bursar_store::{Query as _, Sqlite, StoreError, Walk as _};
 
@@ -6,7 +6,7 @@ use crate::scratch::Scratch;
 use crate::workload::{block_on, rules, run, some_steps};
 
 #[test]
-fn the_books_survive_the_process() {
+fn the_books_survive_a_restart() {
     let scratch = Scratch::new();
     let rules = rules();
     let before = run(&mut Sqlite::open(scratch.path()).unwrap(), &rules, &some_steps(), &[3]);
@@ -34,7 +34,7 @@ fn one_process_at_a_time_uses_a_data_directory() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_not_believed() {
+fn a_file_that_is_no_database_is_corrupt() {
     let scratch = Scratch::new();
     scratch.file("bursar.sqlite", &"this is a shopping list, not a ledger".repeat(200));
     let error = Sqlite::open(scratch.path()).unwrap_err();
@@ -42,12 +42,12 @@ fn a_file_that_is_no_database_is_not_believed() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_named() {
+fn the_error_names_a_directory_that_cannot_be_created() {
     let error = Sqlite::open(std::path::Path::new("/proc/nowhere")).unwrap_err();
     assert!(error.to_string().contains("/proc/nowhere"), "{error}");
 }
 
-/// Statements are read by entries, and nothing in the file keeps them equal to the postings.
+/// No constraint of the database keeps the index consistent with the postings.
 #[test]
 fn entries_that_were_changed_are_found() {
     let changes = [
@@ -59,7 +59,7 @@ fn entries_that_were_changed_are_found() {
     let rules = rules();
     for change in changes {
         let scratch = Scratch::new();
-        let mut store = Sqlite::open(scratch.path()).unwrap().filing_every(3);
+        let mut store = Sqlite::open(scratch.path()).unwrap().with_index_slice(3);
         run(&mut store, &rules, &some_steps(), &[3]);
         let verified = block_on(store.verify(&rules.rulebook)).unwrap();
         assert_eq!(verified.differences, Vec::<String>::new());
@@ -78,9 +78,9 @@ fn entries_that_were_changed_are_found() {
     }
 }
 
-/// Books from before there were entries, and books that somebody writes a little into again and again.
+/// Books of a version without index, and books that many short processes have written.
 #[test]
-fn what_others_left_is_filed_when_it_fills_a_slice() {
+fn opening_the_books_indexes_full_slices() {
     let scratch = Scratch::new();
     let rules = rules();
     let before = run(&mut Sqlite::open(scratch.path()).unwrap(), &rules, &some_steps(), &[3]);
@@ -88,15 +88,15 @@ fn what_others_left_is_filed_when_it_fills_a_slice() {
         let file = rusqlite::Connection::open(scratch.path().join("bursar.sqlite")).unwrap();
         file.query_row("SELECT count(*) FROM slices", [], |row| row.get::<_, u32>(0)).unwrap()
     };
-    assert_eq!(slices(), 0, "there are few");
+    assert_eq!(slices(), 0, "too few transactions for a slice");
     for _ in 0..3 {
         drop(Sqlite::open(scratch.path()).unwrap());
     }
-    assert_eq!(slices(), 0, "nobody files a few because somebody has started");
-    let mut store = Sqlite::open(scratch.path()).unwrap().filing_every(3);
+    assert_eq!(slices(), 0, "a restart writes no partial slice");
+    let mut store = Sqlite::open(scratch.path()).unwrap().with_index_slice(3);
     let rows = before.history.iter().map(|commit| commit.transactions.len().max(1)).sum::<usize>();
-    let filed = usize::try_from(slices()).unwrap();
-    assert!(filed > 2 && filed * 3 <= rows, "{filed} of {rows}");
+    let slices = usize::try_from(slices()).unwrap();
+    assert!(slices > 2 && slices * 3 <= rows, "{slices} slices of {rows} rows");
     let report = block_on(store.verify(&rules.rulebook)).unwrap();
     assert_eq!(report.differences, Vec::<String>::new());
 }

@@ -1,25 +1,23 @@
-//! Random requests, good and bad, over few merchants and references so that they meet.
+//! Random requests, valid and invalid, over few merchants and references, so that requests collide.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use bursar_core::channel::{Channel, Clocks};
-use bursar_core::commit::{Commit, SavedCommit};
-use bursar_core::control::Control;
-use bursar_core::effect::Effect;
 use bursar_core::feed::{Cursor, FeedEvent};
-use bursar_core::flow::{Due, Flow};
-use bursar_core::idempotency::Key;
-use bursar_core::ids::{FlowId, ReservationId, Seed};
-use bursar_core::ledger::{Account, Admission, Event, Hold, HoldKey, Posted, Transaction};
+use bursar_core::flow::{Due, Effect, Flow};
+use bursar_core::freezes::Control;
+use bursar_core::ids::{FlowId, Seed};
+use bursar_core::ledger::pricing::Tariff;
+use bursar_core::ledger::rulebook::Rulebook;
+use bursar_core::ledger::verify::End;
+use bursar_core::ledger::{
+    self, Account, Admission, Hold, HoldKey, LedgerEvent, Posted, Transaction,
+};
 use bursar_core::numscript::Name;
-use bursar_core::pricing::Tariff;
+use bursar_core::payouts::channel::{Channel, Clocks};
 use bursar_core::registry::{Change, Registration};
-use bursar_core::request::{Answer, Batch, Body, Reply, Request, Wake};
-use bursar_core::reservation::{Decision, LANE, NewReservation, Verdict};
-use bursar_core::rulebook::Rulebook;
 use bursar_core::rules::Rules;
-use bursar_core::verify::End;
+use bursar_core::turn::{Answer, Body, Commit, Reply, Request, SavedCommit, TurnInput};
 use bursar_store::{Browse, Query, Store, turn};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -27,7 +25,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::browse::{Looked, look_around};
+use crate::browse::{Lists, read_lists};
 use crate::payout_steps;
 
 #[derive(Debug, Clone)]
@@ -45,8 +43,8 @@ impl Step {
 
     /// A step as a line: its name and three numbers.
     pub(crate) fn parse(line: &str) -> Self {
-        let words: Vec<&str> = line.split(' ').collect();
-        let [name, merchant, reference, amount] = words[..] else { panic!("{line}") };
+        let parts: Vec<&str> = line.split(' ').collect();
+        let [name, merchant, reference, amount] = parts[..] else { panic!("{line}") };
         let kind = KINDS.iter().chain(&payout_steps::KINDS).position(|known| *known == name);
         Self {
             kind: kind.unwrap_or_else(|| panic!("{name} is no step")),
@@ -61,11 +59,11 @@ impl Step {
     }
 }
 
-/// When every workload begins.
+/// The start time of every workload.
 const START: i64 = 1_794_700_800;
 
-/// Followed by those of `payout_steps`.
-const KINDS: [&str; 18] = [
+/// Followed by the steps of `payout_steps`.
+const KINDS: [&str; 12] = [
     "PAYIN_COLLECTION",
     "PAYIN_COLLECTION",
     "ADJUSTMENT_CREDIT",
@@ -78,12 +76,6 @@ const KINDS: [&str; 18] = [
     "CHARGEBACK_WON",
     "NO_SUCH_EVENT",
     "REVERT",
-    "reserve",
-    "reserve",
-    "reserve",
-    "settle",
-    "release",
-    "wake",
 ];
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -98,7 +90,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..160)
 }
 
-/// What a store holds in the end, and what it answered on the way.
+/// The final content of a store, and its answers.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Books {
     pub(crate) answers: Vec<Answer>,
@@ -112,17 +104,17 @@ pub(crate) struct Books {
     pub(crate) of_one: Vec<(Cursor, Transaction)>,
     pub(crate) history: Vec<SavedCommit>,
     pub(crate) end: End,
-    pub(crate) looked: Looked,
+    pub(crate) lists: Lists,
 }
 
-/// The same many, always.
+/// A fixed sample.
 pub(crate) fn some_steps() -> Vec<Step> {
     let mut runner = TestRunner::deterministic();
     let samples = std::iter::repeat_with(|| steps().new_tree(&mut runner).unwrap().current());
     samples.take(100).find(|steps| steps.len() > 60).unwrap()
 }
 
-/// The bundled rulebook, and a channel to pay through.
+/// The bundled rulebook and one channel.
 pub(crate) fn rules() -> Rules {
     let pkr = "PKR".parse().unwrap();
     let channel = Channel {
@@ -143,7 +135,7 @@ pub(crate) fn rules() -> Rules {
     }
 }
 
-/// One runtime for the whole test: a connection lives in the runtime that it was made in.
+/// One runtime for the whole test: a connection works only in the runtime that opened it.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let runtime =
@@ -151,7 +143,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-/// Drives all of them together on one thread.
+/// Runs all futures concurrently on one thread.
 pub(crate) async fn concurrently<T>(
     all: impl IntoIterator<Item = impl Future<Output = T>>,
 ) -> Vec<T> {
@@ -172,7 +164,7 @@ pub(crate) async fn concurrently<T>(
     pending.into_iter().filter_map(|(_, result)| result).collect()
 }
 
-/// Runs the steps in batches of these sizes, again and again.
+/// Runs the steps in batches of these sizes, which repeat.
 pub(crate) fn run(
     store: &mut (impl Store + Query + Browse),
     rules: &Rules,
@@ -184,7 +176,7 @@ pub(crate) fn run(
         let mut effects = Vec::new();
         let mut past = Past::default();
         let merchants = ["m0", "m1"].map(|id| open_merchant(id, 1_000_000));
-        turn(store, &Batch::new(rules, &merchants)).await.unwrap();
+        turn(store, &TurnInput::new(rules, &merchants)).await.unwrap();
         let mut rest = steps;
         let mut sizes = batches.iter().cycle();
         let mut admitted = 0;
@@ -199,9 +191,9 @@ pub(crate) fn run(
                     request(step, rules, admitted, &mut past)
                 })
                 .collect();
-            let commit: Commit = turn(store, &Batch::new(rules, &requests)).await.unwrap();
+            let commit: Commit = turn(store, &TurnInput::new(rules, &requests)).await.unwrap();
             for answer in &commit.answers {
-                if let Ok(Reply::Posted(Posted::New(id))) = answer {
+                if let Ok(Reply::Ledger(ledger::Reply::Posted(Posted::New(id)))) = answer {
                     past.posted.push(id.to_string());
                 }
             }
@@ -220,16 +212,16 @@ pub(crate) fn run(
             of_one: of_one(store).await,
             history: store.history(0, u32::MAX).await.unwrap(),
             end: store.end().await.unwrap(),
-            looked: look_around(store).await,
+            lists: read_lists(store).await,
         }
     })
 }
 
-/// The whole feed, a few events at a time.
+/// The whole feed, in pages of three.
 async fn feed(store: &mut impl Query) -> Vec<(Cursor, FeedEvent)> {
     let mut events: Vec<(Cursor, FeedEvent)> = Vec::new();
     loop {
-        let after = events.last().map(|(place, _)| *place).unwrap_or_default();
+        let after = events.last().map(|(cursor, _)| *cursor).unwrap_or_default();
         let page = store.events(after, 3).await.unwrap();
         if page.is_empty() {
             return events;
@@ -238,12 +230,12 @@ async fn feed(store: &mut impl Query) -> Vec<(Cursor, FeedEvent)> {
     }
 }
 
-/// What touched one merchant's money, a few transactions at a time.
+/// The transactions of one merchant's accounts, in pages of three.
 async fn of_one(store: &mut impl Query) -> Vec<(Cursor, Transaction)> {
     let addresses = ["merchants:m1:available:PKR".into(), "holds:payout:m1:PKR".into()];
     let mut found: Vec<(Cursor, Transaction)> = Vec::new();
     loop {
-        let after = found.last().map(|(place, _)| *place).unwrap_or_default();
+        let after = found.last().map(|(cursor, _)| *cursor).unwrap_or_default();
         let page = store.transactions_of(&addresses, after, 3).await.unwrap();
         if page.is_empty() {
             return found;
@@ -252,16 +244,15 @@ async fn of_one(store: &mut impl Query) -> Vec<(Cursor, Transaction)> {
     }
 }
 
-/// What earlier steps have made: transactions once they are posted, reservations as soon as they are asked for.
+/// Ids from earlier steps: posted transactions, and requested payouts.
 #[derive(Default)]
 struct Past {
     posted: Vec<String>,
-    reserved: Vec<ReservationId>,
     payouts: Vec<payout_steps::Made>,
 }
 
 fn request(step: &Step, rules: &Rules, admitted: u32, past: &mut Past) -> Request {
-    // Five seconds each, so that leases end within a workload.
+    // Five seconds per step, so that leases expire within a workload.
     let now = Timestamp::from_second(START + i64::from(admitted) * 5).unwrap();
     let admission = Admission::new(now, Seed::from(u64::from(admitted)));
     let name = step.name();
@@ -270,53 +261,16 @@ fn request(step: &Step, rules: &Rules, admitted: u32, past: &mut Past) -> Reques
             let numbers = (step.merchant, step.reference, step.amount);
             payout_steps::body(name, numbers, &admission, &mut past.payouts)
         }
-        "reserve" | "settle" | "release" | "wake" => flow_body(name, step, &admission, past),
-        _ => Body::Post(event(name, step, rules, &past.posted)),
+        _ => post_of(step_event(name, step, rules, &past.posted)),
     };
     Request { admission, body }
 }
 
-fn flow_body(name: &str, step: &Step, admission: &Admission, past: &mut Past) -> Body {
-    let key = Key::new("test".to_owned(), format!("{name}-{}", step.reference));
-    let text = |text: &str| text.to_owned();
-    match name {
-        "reserve" => {
-            past.reserved.push(ReservationId::new(admission.now, &admission.seed, 0));
-            // The same for every request under one key, so that it can be asked again.
-            let expires_at = START + i64::from(step.reference) * 75;
-            let reservation = NewReservation {
-                merchant: format!("m{}", step.merchant),
-                bank: text("b1"),
-                currency: text("PKR"),
-                amount: step.amount.to_string(),
-                fee: text("0.01"),
-                vat: text("0"),
-                expires_at: Timestamp::from_second(expires_at).unwrap(),
-            };
-            Body::Reserve { key, reservation }
-        }
-        "wake" => Body::Wake(Wake { lane: text(LANE), limit: u32::from(step.merchant) + 1 }),
-        _ => {
-            let index = (usize::from(step.reference) * 7) % past.reserved.len().max(1);
-            let unknown = ReservationId::new(admission.now, &Seed::from(0), 9);
-            let verdict = if name == "settle" { Verdict::Settle } else { Verdict::Release };
-            let decision = Decision {
-                id: past.reserved.get(index).copied().unwrap_or(unknown),
-                verdict,
-                expected_version: Some(u64::from(step.merchant)).filter(|version| *version > 0),
-                actor: text("ops"),
-                note: text("as agreed"),
-            };
-            Body::Decide { key, decision }
-        }
-    }
-}
-
-fn event(name: &str, step: &Step, rules: &Rules, posted: &[String]) -> Event {
+fn step_event(name: &str, step: &Step, rules: &Rules, posted: &[String]) -> LedgerEvent {
     let mut reference = format!("r{}", step.reference);
     let mut variables = BTreeMap::new();
     if name == "REVERT" {
-        // Only what an earlier batch has posted is known by its id.
+        // A step knows only the ids of earlier batches.
         let index = usize::from(step.reference) % posted.len().max(1);
         reference = posted.get(index).cloned().unwrap_or(reference);
     } else if let Ok(rule) = rules.rulebook.rule(name) {
@@ -332,7 +286,7 @@ fn event(name: &str, step: &Step, rules: &Rules, posted: &[String]) -> Event {
             variables.insert(variable.clone(), value);
         }
     }
-    Event { name: name.to_owned(), reference, variables, effective_at: None }
+    LedgerEvent { name: name.to_owned(), reference, variables, effective_at: None }
 }
 
 /// A pay-in of 100.00 for one merchant at one bank.
@@ -345,7 +299,7 @@ pub(crate) fn payin(writer: u32, number: u32) -> Request {
         ("fee", "1"),
         ("vat", "0.1"),
     ];
-    let event = Event {
+    let event = LedgerEvent {
         name: "PAYIN_COLLECTION".to_owned(),
         reference: format!("r{writer}-{number}"),
         variables: pairs
@@ -356,22 +310,27 @@ pub(crate) fn payin(writer: u32, number: u32) -> Request {
     };
     let now = Timestamp::from_second(START).unwrap();
     let seed = Seed::from(u64::from(writer) << 32 | u64::from(number));
-    Request { admission: Admission { now, seed }, body: Body::Post(event) }
+    Request { admission: Admission { now, seed }, body: post_of(event) }
+}
+
+fn post_of(event: LedgerEvent) -> Body {
+    ledger::Post { event, actor: None }.into()
+}
+
+/// Registers a merchant.
+pub(crate) fn registration(id: &str) -> Registration {
+    let change = Change::OpenMerchant { id: id.to_owned(), name: format!("Shop {id}") };
+    Registration { actor: "ops".to_owned(), change }
+}
+
+pub(crate) fn open_merchant(id: &str, number: u64) -> Request {
+    let seed = Seed::from(number).child(["merchant", id]);
+    let admission = Admission::new(crate::desk::START, seed);
+    Request { admission, body: registration(id).into() }
 }
 
 /// An event about one merchant: a payout of 10.00, a pay-in of 1.00, a start of 250.00.
-/// A merchant who may be paid and pay.
-pub(crate) fn open_merchant(id: &str, number: u64) -> Request {
-    let change = Change::OpenMerchant { id: id.to_owned(), name: format!("Shop {id}") };
-    let registration = Registration { actor: "ops".to_owned(), change };
-    let seed = Seed::from(number).child(["merchant", id]);
-    Request {
-        admission: Admission::new(crate::desk::START, seed),
-        body: Body::Register(registration),
-    }
-}
-
-pub(crate) fn post(rules: &Rules, name: &str, reference: &str, number: u32) -> Request {
+pub(crate) fn event(rules: &Rules, name: &str, reference: &str) -> LedgerEvent {
     let amount = if name == "ADJUSTMENT_CREDIT" { "250" } else { "10" };
     let value = |variable: &str| match variable {
         "merchantId" => "m1",
@@ -385,10 +344,13 @@ pub(crate) fn post(rules: &Rules, name: &str, reference: &str, number: u32) -> R
     let variables =
         variables.map(|variable| (variable.clone(), value(variable).to_owned())).collect();
     let (name, reference) = (name.to_owned(), reference.to_owned());
-    let event = Event { name, reference, variables, effective_at: None };
+    LedgerEvent { name, reference, variables, effective_at: None }
+}
+
+pub(crate) fn post(rules: &Rules, name: &str, reference: &str, number: u32) -> Request {
     let now = Timestamp::from_second(START).unwrap();
     Request {
         admission: Admission { now, seed: Seed::from(u64::from(number)) },
-        body: Body::Post(event),
+        body: post_of(event(rules, name, reference)),
     }
 }

@@ -1,9 +1,9 @@
-//! `bursar check`: would Bursar start with this configuration and this chart?
+//! `bursar check`: validates the configuration and the chart of accounts without starting anything.
 
 use std::path::{Path, PathBuf};
 
+use bursar_core::ledger::rulebook::Rulebook;
 use bursar_core::money::Currency;
-use bursar_core::rulebook::Rulebook;
 use bursar_node::config::{Config, DEFAULTS};
 use bursar_node::failure::Failure;
 use bursar_node::rulebook::load_rulebook;
@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     /// Check this chart of accounts instead of the configured one
     #[arg(long, value_name = "FILE.csv")]
     chart: Option<PathBuf>,
-    /// Print the documented default configuration and stop
+    /// Print the documented default configuration and exit
     #[arg(long, conflicts_with = "chart")]
     defaults: bool,
 }
@@ -68,7 +68,7 @@ impl Arguments {
     }
 }
 
-/// The first bytes of the hash: enough to tell two rulebooks apart by eye.
+/// The first bytes of the hash, to distinguish two rulebooks by eye.
 fn fingerprint(rulebook: &Rulebook) -> String {
     let start = rulebook.hash().first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
     format!("{start:016x}")

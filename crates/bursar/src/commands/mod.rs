@@ -1,10 +1,10 @@
 //! The command line.
 
 mod check;
-mod keys;
 mod ledger;
 mod numscript;
 mod remote;
+mod secret_keys;
 mod serve;
 mod simulate;
 mod simulate_channel;
@@ -17,11 +17,13 @@ use std::path::PathBuf;
 use bursar_node::failure::Failure;
 use clap::{Parser, Subcommand};
 
+use self::remote::Remote;
+
 /// Bursar moves money for payment companies and never moves it on a guess.
 #[derive(Debug, Parser)]
 #[command(name = "bursar", version, propagate_version = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
-    /// The configuration file [default: bursar.toml, if it is there]
+    /// The configuration file [default: bursar.toml, if it exists]
     #[arg(long, global = true, value_name = "FILE", env = "BURSAR_CONFIG")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -31,9 +33,9 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(bursar_demo::Arguments),
-    /// Check the configuration, the chart of accounts, and that every template does what its mapping says
+    /// Check the configuration, the chart of accounts, and every template against its mapping
     Check(check::Arguments),
-    /// Bring the schema of a data directory up to date
+    /// Migrate the schema of a data directory or database
     Migrate(ledger::MigrateArguments),
     /// Post events, and read and verify the books
     #[command(subcommand)]
@@ -46,26 +48,26 @@ enum Command {
     Simulate(simulate::Arguments),
     SimulateChannel(simulate_channel::Arguments),
     Verify(verify::Arguments),
-    /// Payouts of a running server: asked for, looked at, cancelled, decided
-    Payout(remote::payout::Arguments),
-    /// Merchants of a running server: who they are, what they have, and how it came about
-    Merchant(remote::merchant::Arguments),
-    /// Whom a merchant of a running server pays again and again
-    Beneficiary(remote::beneficiary::Arguments),
-    /// What customers have paid to merchants of a running server
-    Payin(remote::payin::Arguments),
-    /// Keys that open a running server
-    Key(remote::key::Arguments),
-    /// The keys that secrets are sealed with
-    #[command(subcommand)]
-    Keys(keys::Command),
-    /// Webhooks of a running server: where merchants are told, what was told, and all of it once more
-    Webhook(remote::webhook::Arguments),
-    /// What a running server sends, and what is frozen
-    Dispatch(remote::dispatch::Arguments),
-    /// Everything that a running server has told, in order
+    /// Create, inspect, cancel and resolve payouts
+    Payout(Remote<remote::payout::Command>),
+    /// Manage merchants; show their balances and statements
+    Merchant(Remote<remote::merchant::Command>),
+    /// Manage beneficiaries
+    Beneficiary(Remote<remote::beneficiary::Command>),
+    /// Record and inspect pay-ins
+    Payin(Remote<remote::payin::Command>),
+    /// Manage API keys
+    Key(Remote<remote::key::Command>),
+    /// Manage encryption keys
+    #[command(subcommand, alias = "keys")]
+    SecretKeys(secret_keys::Command),
+    /// Manage webhook endpoints and deliveries
+    Webhook(Remote<remote::webhook::Command>),
+    /// Freeze and unfreeze submissions to channels
+    Dispatch(Remote<remote::dispatch::Command>),
+    /// Read the event feed
     Events(remote::events::Arguments),
-    /// What people did on a running server
+    /// Read the audit log
     Audit(remote::audit::Arguments),
     Bench(bursar_bench::Arguments),
 }
@@ -89,7 +91,7 @@ impl Arguments {
             Command::Beneficiary(arguments) => arguments.run(),
             Command::Payin(arguments) => arguments.run(),
             Command::Key(arguments) => arguments.run(),
-            Command::Keys(command) => command.run(config),
+            Command::SecretKeys(command) => command.run(config),
             Command::Webhook(arguments) => arguments.run(),
             Command::Dispatch(arguments) => arguments.run(),
             Command::Events(arguments) => arguments.run(),

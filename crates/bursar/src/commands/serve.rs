@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bursar_connect::webhook::Sender;
-use bursar_core::host::Hosting;
+use bursar_core::flow::host::Hosting;
+use bursar_core::money::Currency;
+use bursar_core::payouts::channel::Channel;
+use bursar_core::rules::Rules;
 use bursar_node::config::Config;
 use bursar_node::failure::Failure;
 use bursar_node::host::{ClusterArguments, EngineName, relay};
@@ -15,36 +18,37 @@ use bursar_node::rulebook::load_rulebook;
 use bursar_node::signals::stop;
 use bursar_node::terminal;
 use bursar_server::{Settings, WebhookSettings, key_digest};
+use bursar_store::Location;
 use clap::Args;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-use super::ledger::Place;
+use super::ledger::StoreArguments;
 
-/// The API and the engine in one process
+/// Run the API and the engine in one process
 ///
 /// Several processes may share one PostgreSQL database; a data directory is for one process alone. The variable
-/// `BURSAR_ADMIN_KEY` sets the key that opens everything before there are other keys. `BURSAR_LOG` says what is logged.
+/// `BURSAR_ADMIN_KEY` sets an admin key, to issue the first API keys with. `BURSAR_LOG` sets the log filter.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
-    /// Who drives payouts and webhooks
+    store: StoreArguments,
+    /// The host that drives payouts and webhooks
     #[arg(long, value_enum, default_value_t)]
     engine: EngineName,
     #[command(flatten)]
     cluster: ClusterArguments,
-    /// Where to listen; port 0 picks a free one and prints it
+    /// The address to listen on; port 0 picks a free port and prints it
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// Let `POST /v1/test-clock/advance` move the clock; for one process, never for real money
+    /// Use a test clock, moved by `POST /v1/test-clock/advance`; for one process, never for real money
     #[arg(long)]
     test_clock: bool,
 }
 
-/// How long calls that are under way may take to come back when the process is asked to stop. What does not come back
-/// is asked about after the next start.
+/// How long a stopping process waits for effects in flight. The next process queries the channels about effects that did
+/// not complete.
 const DRAIN: Duration = Duration::from_secs(20);
 
 impl Arguments {
@@ -53,7 +57,7 @@ impl Arguments {
         terminal::log()?;
         let runtime = Builder::new_multi_thread().enable_all().build()?;
         let done = runtime.block_on(self.serve(&config));
-        // Calls that are still out end with the process; their leases tell the next one.
+        // Effects in flight end with the process; the next process sees their expired leases.
         runtime.shutdown_background();
         done
     }
@@ -61,10 +65,10 @@ impl Arguments {
     async fn serve(self, config: &Config) -> Result<(), Failure> {
         let mut rules = config.rules(load_rulebook(config.chart_path().as_deref())?)?;
         if self.test_clock {
-            // Whoever moves the clock by hand wants to know where things will be.
+            // With a test clock, retry times must be predictable.
             rules.deliveries.jitter_percent = 0;
         }
-        let location = self.place.location()?;
+        let location = self.store.location()?;
         if self.engine == EngineName::Temporal {
             self.cluster.check(&location, self.test_clock)?;
             rules.hosting = Hosting::Temporal(config.temporal.naming());
@@ -77,6 +81,7 @@ impl Arguments {
         let stopped = stop()?;
         let mut node = Node::start(&location, Arc::clone(&rules), outside, self.test_clock).await?;
         settings.webhooks.vault.clone_from(&node.vault);
+        announce(&location, self.engine, &rules, node.vault.is_some());
         if settings.admin_key.is_none() {
             tracing::warn!(
                 "BURSAR_ADMIN_KEY is not set: only keys that were issued before open the API"
@@ -89,13 +94,13 @@ impl Arguments {
         let relay_failed = async {
             let Some(relaying) = relaying else { return std::future::pending().await };
             relaying.await.unwrap_or_else(|_| {
-                Failure::new("the relay has failed. What is saved is told to the cluster after the next start; report this")
+                Failure::new("the relay has failed. The outbox is relayed to the cluster after the next start; report this")
             })
         };
         terminal::say(&format!("listening on http://{address}"))?;
         let (closing, mut is_closing) = watch::channel(false);
         let closed = async move { drop(is_closing.wait_for(|closing| *closing).await) };
-        let serving = serve(listener, node.submit(), location, rules, settings, closed);
+        let serving = serve(listener, node.host(), location, rules, settings, closed);
         tokio::pin!(serving);
         let ended = tokio::select! {
             served = &mut serving => return served,
@@ -105,17 +110,40 @@ impl Arguments {
             failure = relay_failed => Err(failure),
             () = stopped => Ok(()),
         };
-        tracing::info!("stopping: finishing what was asked");
+        tracing::info!("stopping: draining requests and effects");
         closing.send_replace(true);
         drop(tokio::time::timeout(DRAIN, serving).await);
         node.stop();
         if tokio::time::timeout(DRAIN, &mut node.ended).await.is_err() {
             tracing::warn!(
-                "some calls have not come back: they are asked about after the next start"
+                "some effects did not complete: the channels are queried about them after the next start"
             );
             return ended;
         }
         node.join().and(ended)
+    }
+}
+
+/// Logs what this process serves.
+fn announce(location: &Location, engine: EngineName, rules: &Rules, can_sign: bool) {
+    let channel = |channel: &Channel| {
+        let currencies: Vec<&str> = channel.currencies.iter().map(Currency::code).collect();
+        format!("{} ({})", channel.name, currencies.join(" "))
+    };
+    let channels: Vec<String> = rules.channels.values().map(channel).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    tracing::info!(version, books = %location, engine = engine.name(), "serving");
+    if channels.is_empty() {
+        tracing::info!("no channel is configured: payouts are refused until one is");
+    } else {
+        tracing::info!(channels = channels.join(", "), "payouts go through these channels");
+    }
+    if can_sign {
+        tracing::info!("webhooks are signed");
+    } else {
+        tracing::warn!(
+            "webhooks cannot be signed: no endpoint can be added. Set BURSAR_SECRET_KEYS, the same in every process"
+        );
     }
 }
 

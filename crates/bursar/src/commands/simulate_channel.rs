@@ -1,4 +1,4 @@
-//! `bursar simulate-channel`: a payment provider that misbehaves, over HTTP.
+//! `bursar simulate-channel`: a simulated payment provider with faults, over HTTP.
 
 use std::net::SocketAddr;
 
@@ -11,30 +11,29 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 
-/// A payment provider that misbehaves, over HTTP, with its own books
+/// Run a simulated payment provider with faults, over HTTP
 ///
-/// It takes `POST /transactions` and answers `GET /responses/{reference}` like a provider after the GSMA Mobile Money
-/// API. `GET /_books` shows what it really paid, and `POST /_profile {"profile": "calm"}` changes how it behaves. The
-/// same seed and references make it behave the same way again.
+/// It accepts `POST /transactions` and answers `GET /responses/{reference}` like a provider after the GSMA Mobile Money
+/// API. `GET /_books` shows its own books, and `POST /_profile {"profile": "calm"}` changes its profile. Its behaviour
+/// is deterministic in the seed and the references.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Where to listen; port 0 picks a free one and prints it
+    /// The address to listen on; port 0 picks a free port and prints it
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// What its behaviour follows from
+    /// The seed of its behaviour
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// calm pays at once and says so; flaky is mostly fine; hostile does everything that providers do;
-    /// silent takes nothing and answers nothing
+    /// calm: pays and answers at once; flaky: occasional faults; hostile: every fault; silent: accepts and answers nothing
     #[arg(long, value_name = "calm|flaky|hostile|silent", default_value_t = Profile::Hostile)]
     profile: Profile,
-    /// Where to send callbacks; none are sent without it
+    /// The URL for callbacks [default: no callbacks]
     #[arg(long, value_name = "URL", requires = "callback_secret")]
     callback_url: Option<String>,
-    /// What callbacks are signed with: X-Signature is sha256= and the HMAC-SHA256 of the body
+    /// The secret for signing callbacks: X-Signature is sha256= and the HMAC-SHA256 of the body
     #[arg(long, value_name = "SECRET", requires = "callback_url")]
     callback_secret: Option<String>,
-    /// Pay a reference once, however often it is submitted; without this every submission is paid again
+    /// Pay a reference only once [default: every submission is paid]
     #[arg(long)]
     idempotent: bool,
 }
@@ -61,7 +60,7 @@ impl Arguments {
         };
         let listener = TcpListener::bind(listen).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
-        // Asked for before anybody can know that it is there to be stopped.
+        // Signal handlers are installed before the address is printed.
         let stopped = stop()?;
         terminal::say(&format!("listening on http://{address}"))?;
         serve(listener, ServeOptions { options, telling }, stopped).await;

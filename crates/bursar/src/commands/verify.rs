@@ -1,4 +1,4 @@
-//! `bursar verify`: everything that can happen to one flow in a small world, held against what must never happen.
+//! `bursar verify`: exhaustive exploration of one flow in small models, checked against the rules.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -9,20 +9,20 @@ use bursar_sim::verify::{Counterexample, Explored, Mutation, Rule, World, mutati
 use clap::Args;
 use serde_json::{Value, json};
 
-/// Go through everything that can happen to one payout, pay-in or reservation in a small world
+/// Model-check payouts, pay-ins and deliveries: explore every reachable state
 ///
-/// The machines that decide about money are the shipped ones. Around them a channel is slow, silent, repeats itself and
-/// loses answers, processes die between saving and sending, and people decide. Every state that can be reached is held
-/// against rules, and must have a way to an end. `--mutate` plants a known mistake, to see that it would be found.
+/// The state machines are the production ones. The model around them has a channel that is slow, silent, repeats itself
+/// and loses answers, processes that crash between saving and sending, and operators. Every reachable state is checked
+/// against the rules and must be able to reach an end. `--mutate` injects a known bug, to show that it would be found.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Plant this mistake and tell how it is found; `all` for a table of them, `list` for their names
+    /// Inject this bug and print the counterexample; `all` for a table of all bugs, `list` for their names
     #[arg(long, value_name = "NAME")]
     mutate: Option<String>,
-    /// List the mistakes that can be planted
+    /// List the bugs that can be injected
     #[arg(long, conflicts_with = "mutate")]
     mutations: bool,
-    /// One line of JSON, for programs
+    /// Print one line of JSON
     #[arg(long)]
     json: bool,
 }
@@ -33,8 +33,8 @@ impl Arguments {
             None if self.mutations => list(self.json),
             None => explore(self.json),
             Some("list") => list(self.json),
-            Some("all") => plant_all(self.json),
-            Some(name) => plant(name, self.json),
+            Some("all") => inject_all(self.json),
+            Some(name) => inject(name, self.json),
         }
     }
 }
@@ -134,7 +134,7 @@ fn list(is_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn plant(name: &str, is_json: bool) -> Result<(), Failure> {
+fn inject(name: &str, is_json: bool) -> Result<(), Failure> {
     let Some(mutation) = mutations().into_iter().find(|mutation| mutation.name == name) else {
         return Err(Failure::new(format!(
             "there is no mistake named {name}. `bursar verify --mutations` lists them"
@@ -152,7 +152,7 @@ fn plant(name: &str, is_json: bool) -> Result<(), Failure> {
     }
 }
 
-fn plant_all(is_json: bool) -> Result<(), Failure> {
+fn inject_all(is_json: bool) -> Result<(), Failure> {
     let mutations = mutations();
     let length = u64::try_from(mutations.len()).unwrap_or(u64::MAX);
     let progress = terminal::progress(length, "mistakes");

@@ -1,4 +1,4 @@
-//! `bursar webhook verify`: whether a webhook comes from whom it says, as its receiver would find out.
+//! `bursar webhook verify`: checks the signature of a webhook, as its receiver does.
 
 use std::convert::Infallible;
 use std::io::Read as _;
@@ -14,13 +14,13 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::json;
 
-/// Check the signature of a webhook, as its receiver would; no server is asked
+/// Verify the signature of a webhook locally
 ///
-/// The body must be as it came, to the byte. With several secrets one of them has to fit, as while a secret is rotated.
+/// The body must be exactly as received. With several secrets, one match is enough, as during a rotation.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The secret of the endpoint, whsec_…; may be given several times. Better in the variable, where other users of this
-    /// machine do not see it, several with spaces between them
+    /// The signing secret of the endpoint, whsec_…; may be repeated. Prefer the variable, because other users of this machine
+    /// can see arguments; it takes several secrets separated by spaces
     #[arg(long, value_name = "SECRET", required = true, env = "BURSAR_WEBHOOK_SECRET", hide_env_values = true, value_delimiter = ' ', value_parser = hidden)]
     secret: Vec<Secret>,
     /// The header webhook-id
@@ -29,21 +29,21 @@ pub(crate) struct Arguments {
     /// The header webhook-timestamp
     #[arg(long, value_name = "SECONDS")]
     timestamp: Option<String>,
-    /// The header webhook-signature: one or more of v1,…, with spaces between them
+    /// The header webhook-signature: one or more of v1,…, separated by spaces
     #[arg(long, value_name = "SIGNATURES", requires_all = ["id", "timestamp"], required_unless_present = "simple_signature")]
     signature: Option<String>,
-    /// The header X-Bursar-Signature: sha256=…; it says nothing about how old the request is
+    /// The header X-Bursar-Signature: sha256=…; it does not cover the time of the request
     #[arg(long, value_name = "SIGNATURE")]
     simple_signature: Option<String>,
-    /// Where the body is; - for standard input
+    /// The file with the body; - for standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     body: PathBuf,
-    /// How far the timestamp may be from this machine's clock, in seconds
+    /// The allowed difference between the timestamp and this machine's clock, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = TOLERANCE.as_secs())]
     tolerance: u64,
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the shape of a parser")]
+#[expect(clippy::unnecessary_wraps, reason = "the signature of a clap parser")]
 fn hidden(text: &str) -> Result<Secret, Infallible> {
     Ok(Secret::new(text))
 }
@@ -82,7 +82,7 @@ impl Arguments {
         Ok(secrets)
     }
 
-    /// Everything that was given must fit.
+    /// Every given signature must verify.
     fn check(&self, secrets: &[SigningSecret], body: &[u8]) -> Result<(), String> {
         if let Some(signature) = &self.signature {
             let headers = Headers {

@@ -1,4 +1,4 @@
-//! `bursar worker`: runs the workflows and activities of a Temporal cluster.
+//! `bursar worker`: runs workflows and activities for a Temporal cluster.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -7,25 +7,25 @@ use bursar_node::failure::Failure;
 use bursar_node::host::{ClusterArguments, EngineName};
 use clap::Args;
 
-use super::ledger::Place;
+use super::ledger::StoreArguments;
 
-/// Run workflows and activities of a Temporal cluster; several may run
+/// Run workflows and activities for a Temporal cluster
 ///
-/// Payouts and deliveries that `bursar serve --engine temporal` or a Temporal client asks for are driven here, on
-/// PostgreSQL. It waits for the cluster to come up. On SIGTERM it takes nothing new and finishes what it has begun.
+/// Drives the payouts and deliveries that `bursar serve --engine temporal` or a Temporal client starts, on PostgreSQL.
+/// Several workers may run. A worker waits until the cluster is reachable. On SIGTERM it drains.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Which host the flows have
+    /// The host that drives the flows
     #[arg(long, value_enum, default_value_t = EngineName::Temporal)]
     engine: EngineName,
     #[command(flatten)]
     cluster: ClusterArguments,
     #[command(flatten)]
-    place: Place,
-    /// Show the SDK's metrics at this address, for Prometheus: tasks, pollers, latencies
+    store: StoreArguments,
+    /// Serve the SDK's Prometheus metrics at this address: tasks, pollers, latencies
     #[arg(long, value_name = "ADDR")]
     metrics: Option<SocketAddr>,
-    /// Answer /healthz, /readyz and /metrics of this process at this address
+    /// Serve /healthz, /readyz and /metrics of this process at this address
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
 }
@@ -42,21 +42,21 @@ impl Arguments {
 
     #[cfg(not(feature = "temporal"))]
     fn work(self, _: Option<&Path>) -> Result<(), Failure> {
-        let Self { cluster, place, metrics: _, listen: _, engine: _ } = self;
-        drop((cluster, place));
-        Err(bursar_node::host::not_here())
+        let Self { cluster, store, metrics: _, listen: _, engine: _ } = self;
+        drop((cluster, store));
+        Err(bursar_node::host::built_without_temporal())
     }
 }
 
 #[cfg(feature = "temporal")]
 mod here {
-    //! This binary speaks Temporal.
+    //! The build with Temporal.
 
     use std::path::Path;
     use std::sync::Arc;
     use std::time::Duration;
 
-    use bursar_core::host::Hosting;
+    use bursar_core::flow::host::Hosting;
     use bursar_node::config::Config;
     use bursar_node::failure::Failure;
     use bursar_node::node::{Node, watch};
@@ -64,13 +64,13 @@ mod here {
     use bursar_node::signals::stop;
     use bursar_node::{temporal, terminal};
     use bursar_server::App;
-    use bursar_temporal::{Office, Relay, Worker};
+    use bursar_temporal::{HostPort, Relay, Worker};
     use tokio::runtime::Builder;
 
     use super::Arguments;
     use crate::commands::serve::{listen, settings};
 
-    /// How long activities that are under way may take to come back when the process is asked to stop.
+    /// How long a stopping process waits for running activities.
     const DRAIN: Duration = Duration::from_mins(1);
 
     impl Arguments {
@@ -79,7 +79,7 @@ mod here {
             terminal::log()?;
             let runtime = Builder::new_multi_thread().enable_all().build()?;
             let done = runtime.block_on(self.until_stopped(&config));
-            // Calls that are still out end with the process; their leases tell the next one.
+            // Effects in flight end with the process; the next process sees their expired leases.
             runtime.shutdown_background();
             done
         }
@@ -90,7 +90,7 @@ mod here {
             let rules = Arc::new(rules);
             let outside = (config.connections(&rules)?, config.webhooks.sender()?);
             let settings = settings(config, Arc::clone(&outside.1), false)?;
-            let location = self.place.location()?;
+            let location = self.store.location()?;
             self.cluster.check(&location, false)?;
             let (options, stopped) = (self.cluster.options()?, stop()?);
             let listener = match self.listen {
@@ -98,43 +98,43 @@ mod here {
                 None => None,
             };
             let mut node = Node::start(&location, Arc::clone(&rules), outside, false).await?;
-            // Whoever wants to know may have gone: that stops no worker.
+            // A closed standard output must not stop the worker.
             if let Some(address) = listener.as_ref().and_then(|it| it.local_addr().ok()) {
                 drop(terminal::say(&format!("listening on http://{address}")));
             }
-            let app = App::new(node.submit(), location.clone(), Arc::clone(&rules), settings);
+            let app = App::new(node.host(), location.clone(), Arc::clone(&rules), settings);
             let watching = tokio::spawn(watch(app, listener));
-            let office: Arc<dyn Office> = Arc::new(node.office(location, rules));
+            let port: Arc<dyn HostPort> = Arc::new(node.port(location, rules));
             tokio::pin!(stopped);
             let cluster = tokio::select! {
                 cluster = temporal::join(&options) => cluster?,
-                () = &mut stopped => return rest(node).await,
+                () = &mut stopped => return drain(node).await,
             };
-            let relay = Relay::new(Arc::clone(&office), &cluster);
+            let relay = Relay::new(Arc::clone(&port), &cluster);
             let relaying = Arc::clone(&relay);
             let mut relaying = tokio::spawn(async move { relaying.run().await });
-            let started = Worker::start(office, &cluster, relay, self.metrics).await;
+            let started = Worker::start(port, &cluster, relay, self.metrics).await;
             let mut worker = started.map_err(|error| {
                 Failure::new(format!("the worker was not started: {error}. Nothing was done"))
             })?;
-            let place = format!("working for {} ({})", options.address, options.namespace);
-            drop(terminal::say(&place));
+            let message = format!("working for {} ({})", options.address, options.namespace);
+            drop(terminal::say(&message));
             let failed = tokio::select! {
                 ended = worker.ended() => Some(ended),
                 _ = &mut relaying => Some(Err("its relay has failed".to_owned())),
                 _ = &mut node.ended => None,
                 () = &mut stopped => None,
             };
-            tracing::info!("stopping: finishing what was begun");
+            tracing::info!("stopping: draining activities");
             worker.stop();
             if tokio::time::timeout(DRAIN, worker.join()).await.is_err() {
                 tracing::warn!(
-                    "some activities have not come back: the cluster gives them to others"
+                    "some activities did not complete: the cluster schedules them on other workers"
                 );
             }
             relaying.abort();
             watching.abort();
-            rest(node).await?;
+            drain(node).await?;
             match failed {
                 None | Some(Ok(())) => Ok(()),
                 Some(Err(error)) => Err(Failure::new(format!(
@@ -144,7 +144,7 @@ mod here {
         }
     }
 
-    async fn rest(mut node: Node) -> Result<(), Failure> {
+    async fn drain(mut node: Node) -> Result<(), Failure> {
         node.stop();
         if tokio::time::timeout(DRAIN, &mut node.ended).await.is_err() {
             return Ok(());

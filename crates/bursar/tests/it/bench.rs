@@ -1,4 +1,4 @@
-//! Benchmarks from outside: they run, they check their own books, and they keep away from everybody else's.
+//! `bursar bench`: benchmarks run, verify their own books, and touch no others.
 
 use crate::bursar::{Run, bursar};
 use crate::cluster::Cluster;
@@ -32,7 +32,7 @@ fn assert_payouts(run: Run, payouts: &str, floors: usize) {
     assert_figures(&text, "payouts", "payouts/s");
 }
 
-/// The last line is for programs: a name, and numbers that belong together.
+/// The last line is machine-readable: a name and consistent numbers.
 pub(crate) fn assert_figures(text: &str, name: &str, unit: &str) {
     let last = text.lines().last().unwrap();
     let fields: Vec<(&str, &str)> =
@@ -107,7 +107,7 @@ fn payouts_are_measured_in_postgres() {
     cluster.new_database("bursar_bench_hot");
 }
 
-/// Everything there is, with one table in the end and a plot of each kind.
+/// All benchmarks, with one table at the end and a plot of each kind.
 fn assert_all(store: &str, more: &[&str]) {
     let scratch = Scratch::new();
     let plots = scratch.path().join("plots");

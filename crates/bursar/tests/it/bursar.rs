@@ -1,17 +1,17 @@
-//! Runs the binary and reads what it says.
+//! Runs the binary and reads its output.
 
 use std::process::Command;
 
 use crate::scratch::Scratch;
 
-/// What a run of the binary left behind.
+/// The output of a run.
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// Runs `bursar` with these arguments in an empty directory of its own.
+/// Runs `bursar` with these arguments in an empty directory.
 pub(crate) fn bursar(arguments: &[&str]) -> Run {
     bursar_with(arguments, &[])
 }
@@ -38,7 +38,7 @@ impl Run {
         self.stdout
     }
 
-    /// The complaint of a run that must fail.
+    /// The error of a run that must fail.
     pub(crate) fn refused(self) -> String {
         assert_ne!(self.code, 0, "it should have failed: {}", self.stdout);
         assert!(!self.stderr.is_empty(), "a failure says why");

@@ -1,4 +1,4 @@
-//! Whoever calls: the least of an HTTP client.
+//! A minimal HTTP client.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// An answer, whole.
+/// A response.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -15,7 +15,7 @@ pub(crate) struct Answer {
     pub(crate) text: String,
 }
 
-/// Somebody with a key, or without one.
+/// A caller with or without an API key.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     address: String,
@@ -23,7 +23,7 @@ pub(crate) struct Caller {
     patience: Duration,
 }
 
-/// A server that says nothing for so long has failed the test.
+/// Default timeout of a request.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Caller {
@@ -31,12 +31,12 @@ impl Caller {
         Self { address: address.to_owned(), key: key.map(str::to_owned), patience: PATIENCE }
     }
 
-    /// Somebody who waits for so long, and then takes it that nobody is there.
+    /// The same with another timeout.
     pub(crate) fn within(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// The same place with another key.
+    /// The same server with another key.
     pub(crate) fn with(&self, key: &str) -> Self {
         Self::new(&self.address, Some(key))
     }
@@ -53,7 +53,7 @@ impl Caller {
         self.ask("POST", path, &[], body.to_string().as_bytes())
     }
 
-    /// A request that moves money, under a key of its own.
+    /// A request that moves money, with an idempotency key.
     pub(crate) fn move_money(&self, key: &str, path: &str, body: &Value) -> Answer {
         self.ask("POST", path, &[("Idempotency-Key", key)], body.to_string().as_bytes())
     }
@@ -68,7 +68,7 @@ impl Caller {
         self.try_ask(method, path, headers, body).unwrap()
     }
 
-    /// Nothing if the server went away before it had answered.
+    /// None if the server closed the connection before it answered.
     pub(crate) fn try_ask(
         &self,
         method: &str,
@@ -76,7 +76,7 @@ impl Caller {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Option<Answer> {
-        // One that stands still takes no more connections when enough of them wait for it.
+        // A paused server accepts no more connections once its backlog is full.
         let address = self.address.parse().unwrap();
         let mut stream = TcpStream::connect_timeout(&address, self.patience).ok()?;
         stream.set_read_timeout(Some(self.patience)).unwrap();
@@ -89,10 +89,10 @@ impl Caller {
         head.extend(self.key.iter().map(|key| format!("authorization: Bearer {key}")));
         head.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
         let head = format!("{}\r\n\r\n", head.join("\r\n"));
-        // A server may answer before it has read everything.
+        // A server may answer before it has read the whole request.
         drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)));
         let mut answer = Vec::new();
-        // It may hang up on what it has not read, when it has said everything.
+        // It may reset the connection after its answer if request data is unread.
         drop(stream.read_to_end(&mut answer));
         Answer::read(&String::from_utf8(answer).unwrap(), method != "HEAD")
     }
@@ -108,7 +108,7 @@ impl Answer {
             .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
             .collect();
         let answer = Self { status, headers, text: body.to_owned() };
-        // An answer that was cut off is none.
+        // A truncated answer counts as none.
         let length: usize = answer.header("content-length")?.parse().ok()?;
         Some(answer).filter(|_| length == body.len() || !has_body)
     }
@@ -127,7 +127,7 @@ impl Answer {
         self.json()
     }
 
-    /// A refusal is a problem with a code, and says what to do.
+    /// A rejection is a problem with a code and a detail.
     pub(crate) fn refused(self, status: u16, code: &str) {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
@@ -143,7 +143,7 @@ impl Answer {
     }
 }
 
-/// Asks until it is so; the number of times is bounded, the time between them is only politeness.
+/// Polls until there is a result, with a bound on the number of polls.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     for _ in 0..3_000 {
         if let Some(found) = look() {

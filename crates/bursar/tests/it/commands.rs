@@ -1,4 +1,4 @@
-//! The commands as people type them: what they print, and what they say when something is wrong.
+//! Commands that need no server: their output and their errors.
 
 use bursar_connect::webhook::{SigningSecret, sign};
 use jiff::Timestamp;
@@ -171,7 +171,7 @@ fn check_finds_mistakes_without_running() {
 }
 
 #[test]
-fn a_webhook_is_verified_by_whoever_has_its_secret() {
+fn a_webhook_is_verified_with_its_secret() {
     let [secret, other] = [[7; 32], [8; 32]].map(SigningSecret::from_random);
     let scratch = Scratch::new();
     let body = "{\"id\":\"evt_1\"}";
@@ -219,4 +219,5 @@ fn bench_ends_with_a_line_for_programs() {
     let fields: Vec<&str> = last.split(' ').map(|field| field.split('=').next().unwrap()).collect();
     assert_eq!(fields, ["name", "value", "unit", "limit", "ratio"]);
     assert!(last.starts_with("name=core.template "));
+    assert!(output.starts_with("profile: "), "{output}");
 }

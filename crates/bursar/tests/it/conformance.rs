@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 
 const GENERATED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/generated.jsonl");
 
-/// Where the safe behaviour differs from upstream, and which of its faults that avoids.
+/// Cases where the safe behaviour differs from upstream, and the upstream bug that it avoids.
 const SAFER: [(&str, &str); 13] = [
     ("gen/2/1078", "7: a zero share gets no leftover unit"),
     ("gen/2/3111", "7: a zero share gets no leftover unit"),
@@ -94,7 +94,7 @@ fn differences(path: &Path, options: &[&str]) -> Vec<String> {
     different
 }
 
-/// Errors are compared by kind; results by the keys that the case has an opinion about.
+/// Errors are compared by kind; results by the keys that the case lists.
 fn fits(expect: &Value, answer: &Value) -> bool {
     if let Some(error) = expect.get("error") {
         return answer["error"]["kind"] == error["kind"];

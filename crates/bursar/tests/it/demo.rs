@@ -1,4 +1,4 @@
-//! The demo as people run it.
+//! `bursar demo`.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -10,7 +10,11 @@ use crate::scratch::Scratch;
 fn the_demo_keeps_every_promise_and_its_books_can_be_kept() {
     let scratch = Scratch::new();
     let data = scratch.path().join("demo").display().to_string();
-    let output = bursar(&["demo", "--payouts", "60", "--seed", "7", "--data", &data]).ok();
+    let run = bursar(&["demo", "--payouts", "60", "--seed", "7", "--data", &data]);
+    let first = run.stderr.lines().next().unwrap_or_default().to_owned();
+    assert!(first.starts_with("60 payouts through two hostile providers"), "{first}");
+    assert!(first.contains("about half a minute on two cores"), "{first}");
+    let output = run.ok();
     assert_eq!(output.lines().last(), Some("14 promises kept, trial balance = 0"));
     for words in ["60 payouts of 10 merchants", "p99", "SUCCESS", "requests repeated", "IQD", "DLQ"]
     {
@@ -25,7 +29,7 @@ fn the_demo_keeps_every_promise_and_its_books_can_be_kept() {
 }
 
 #[test]
-fn the_demo_can_stay_up_to_be_looked_at() {
+fn the_demo_can_keep_serving() {
     let mut demo = Command::new(env!("CARGO_BIN_EXE_bursar"))
         .args(["demo", "--payouts", "8", "--serve"])
         .stdout(Stdio::piped())

@@ -12,9 +12,9 @@ use crate::process::free_port;
 pub(crate) struct DevServer {
     child: Option<Child>,
     pub(crate) address: String,
-    /// Its database outlives it, so that it may be started again.
+    /// The directory of its database, kept for a restart.
     pub(crate) file: PathBuf,
-    /// What it is told besides, such as limits.
+    /// Dynamic configuration, such as limits.
     settings: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn program() -> PathBuf {
 }
 
 impl DevServer {
-    /// Keeps everything in this folder, which outlives it.
+    /// Keeps its database in this directory.
     pub(crate) fn start(folder: &Path) -> Self {
         Self::start_with(folder, &[])
     }
@@ -48,12 +48,12 @@ impl DevServer {
             .expect("a Temporal server comes up")
     }
 
-    /// On the file where it has left everything.
+    /// Starts again on the same database.
     pub(crate) fn start_server(&mut self) {
         assert!((0..5).any(|_| self.try_start()), "the Temporal server comes up again");
     }
 
-    /// Whether it is up; if not, it has ended by itself.
+    /// Waits until it answers; false if the process has exited.
     fn try_start(&mut self) -> bool {
         let log = self.file.with_extension("log");
         let log = OpenOptions::new().create(true).append(true).open(log).unwrap();
@@ -61,7 +61,7 @@ impl DevServer {
         let mut child = Command::new(program())
             .args(["server", "start-dev", "--headless", "--log-level", "warn", "--port", port])
             .args(["--search-attribute", "BursarStatus=Keyword"])
-            // The machine never loses power here, so what was written is there.
+            // No sync: the test never simulates a power loss of the server.
             .args(["--sqlite-pragma", "synchronous=OFF", "--db-filename"])
             .arg(&self.file)
             .args(self.settings.iter().flat_map(|it| ["--dynamic-config-value", it]))
@@ -78,7 +78,7 @@ impl DevServer {
         is_up
     }
 
-    /// As the machine would, when it loses power.
+    /// `kill -9`.
     pub(crate) fn crash(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().unwrap();
@@ -86,7 +86,7 @@ impl DevServer {
         }
     }
 
-    /// What the command line of its users says, or complains about.
+    /// Runs the Temporal command line; output or error.
     fn run(&self, arguments: &[&str]) -> Result<String, String> {
         let mut command = Command::new(program());
         let output = command.args(arguments).args(["--address", &self.address]).output().unwrap();
@@ -94,7 +94,7 @@ impl DevServer {
         if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
     }
 
-    /// The same for what it can say as JSON.
+    /// The same with JSON output.
     pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Value, String> {
         let text = self.run(&[arguments, &["-o", "json"]].concat())?;
         serde_json::from_str(&text).map_err(|error| format!("{error}: {text}"))
@@ -109,37 +109,37 @@ impl Drop for DevServer {
 
 #[cfg(feature = "temporal")]
 impl DevServer {
-    /// For a question that must be answered.
+    /// The same for a command that must succeed.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let answer = self.ask(arguments);
         answer.unwrap_or_else(|error| panic!("temporal {arguments:?}: {error}"))
     }
 
-    /// As people read it.
+    /// The same as text.
     pub(crate) fn cli(&self, arguments: &[&str]) -> String {
         self.run(arguments).unwrap_or_else(|error| panic!("temporal {arguments:?}: {error}"))
     }
 
-    /// What the query of a workflow answers.
+    /// The result of a workflow query.
     pub(crate) fn query(&self, workflow: &str, name: &str) -> Value {
         let answer = self.json(&["workflow", "query", "-w", workflow, "--type", name]);
         answer["queryResult"][0].clone()
     }
 
-    /// Completed, Failed, Running and so on.
+    /// The status of a workflow: Completed, Failed, Running and so on.
     pub(crate) fn status(&self, workflow: &str) -> String {
         let described = self.json(&["workflow", "describe", "-w", workflow]);
         let status = described["workflowExecutionInfo"]["status"].as_str().unwrap();
         status.strip_prefix("WORKFLOW_EXECUTION_STATUS_").unwrap().to_owned()
     }
 
-    /// Everything in the history, with what is inside its payloads.
+    /// The history with decoded payloads.
     pub(crate) fn history(&self, workflow: &str) -> Vec<Value> {
         let shown = self.json(&["workflow", "show", "-w", workflow]);
         shown["events"].as_array().unwrap().iter().map(opened).collect()
     }
 
-    /// What a workflow ended with.
+    /// The result of a workflow.
     pub(crate) fn result(&self, workflow: &str) -> Value {
         let events = self.history(workflow);
         let last = &events.last().unwrap()["workflowExecutionCompletedEventAttributes"];
@@ -161,7 +161,7 @@ impl DevServer {
     }
 }
 
-/// A value in which every payload is replaced by what is in it.
+/// Replaces every payload by its decoded content.
 #[cfg(feature = "temporal")]
 fn opened(value: &Value) -> Value {
     match value {

@@ -9,7 +9,7 @@ mod money;
 #[path = "../../../../fuzz/bodies/numscript.rs"]
 mod numscript;
 
-/// Each input of a corpus; says which one it was if that fails.
+/// Runs each input of a corpus; a failure names the input.
 fn run_through(name: &str, run: fn(&[u8])) {
     let folder = format!("{}/../../fuzz/corpus/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut inputs: Vec<_> =

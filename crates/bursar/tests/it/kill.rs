@@ -1,6 +1,6 @@
-//! `bursar serve` killed in the middle of everything, again and again, with a provider that misbehaves.
+//! `bursar serve` is killed repeatedly under load, with a hostile provider.
 //!
-//! `BURSAR_KILL_PAYOUTS` and `BURSAR_KILLS` make it longer than the short form that runs by default.
+//! `BURSAR_KILL_PAYOUTS` and `BURSAR_KILLS` extend the short default run.
 
 use crate::chaos::{Fault, PAUSE, Plan, Store, survives};
 

@@ -1,4 +1,4 @@
-//! The books from outside: imports that are cut off, told twice or wrong, and rows that somebody changed.
+//! The ledger commands: imports that are interrupted, repeated or invalid, and rows that were tampered with.
 
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -34,7 +34,7 @@ pub(crate) fn trial_balance(data: &str) -> Value {
 }
 
 #[test]
-fn an_import_told_twice_is_posted_once() {
+fn an_import_that_is_repeated_is_posted_once() {
     let scratch = Scratch::new();
     let file = scratch.file("events.ndjson", &payins(500));
     let data = scratch.path().join("data").display().to_string();
@@ -53,7 +53,7 @@ fn an_import_told_twice_is_posted_once() {
     );
 }
 
-/// Starts an import, tells it this many lines and leaves it waiting for more.
+/// Starts an import, sends it this many lines and leaves it waiting for more.
 pub(crate) fn import_begun(lines: &str, count: usize, data: &str) -> Child {
     let place = if data.contains("dbname=") { "--database-url" } else { "--data" };
     let mut child = Command::new(env!("CARGO_BIN_EXE_bursar"))
@@ -68,14 +68,14 @@ pub(crate) fn import_begun(lines: &str, count: usize, data: &str) -> Child {
     child
 }
 
-/// Killed again and again, then imported once more: as if it had never been interrupted.
+/// Repeated kills, then one complete import: the same books as without an interruption.
 fn killed_imports_lose_and_double_nothing(data: &str, whole: &str, scratch: &Scratch) {
     let lines = payins(4_000);
     let file = scratch.file("events.ndjson", &lines);
     ledger(&["import", &file], whole).ok();
     for count in [1, 60, 400, 130, 1_500, 900, 3_000, 2_200] {
         let mut child = import_begun(&lines, count, data);
-        // Somewhere between the lines, the decisions and the disk.
+        // At an arbitrary point between reading, deciding and saving.
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9), "it was killed before it was done");
     }
@@ -115,7 +115,7 @@ fn a_postgres_that_crashes_under_an_import_loses_and_doubles_nothing() {
     for count in [700, 1_900] {
         let mut child = import_begun(&lines, count, &cluster.url());
         cluster.crash();
-        // Whatever it does now, the rest of the file comes too late.
+        // The rest of the file arrives after the crash.
         drop(child.stdin.take());
         child.wait().unwrap();
         cluster.start_server();
@@ -167,7 +167,7 @@ fn a_debt_is_a_receivable_and_a_statement_adds_up() {
         .collect();
     insta::assert_snapshot!(lines.join("\n"));
     assert!(
-        ledger(&["statement", "nobody"], &data).refused().contains("has no account in these books")
+        ledger(&["statement", "absent"], &data).refused().contains("has no account in these books")
     );
 }
 

@@ -1,4 +1,4 @@
-//! Tests from outside: the binary as its users meet it, and the rules of the house.
+//! Integration tests of the binary, and the rules of CONTRIBUTING.md.
 
 #![expect(
     clippy::expect_used,
@@ -26,6 +26,7 @@ mod kill;
 mod ledger;
 mod licences;
 mod process;
+mod readme;
 mod receiver;
 mod refusals;
 #[path = "../../../bursar-store/tests/it/scratch.rs"]

@@ -1,4 +1,4 @@
-//! The binary as a process that listens, and how it is asked.
+//! The binary as a server process, and requests to it.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use crate::caller::{Answer, Caller};
 
-/// A process of `bursar` that listens; killed when the test is over.
+/// A `bursar` server process, killed on drop.
 pub(crate) struct Process {
     child: Child,
     pub(crate) address: String,
 }
 
-/// What a request was answered with.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) status: u16,
@@ -22,13 +22,13 @@ pub(crate) struct Answered {
 }
 
 impl Process {
-    /// Starts it and waits until it says where it listens.
+    /// Starts the process and waits until it prints its address.
     pub(crate) fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let started = Self::try_start(arguments, variables, Stdio::inherit());
         started.expect("it says where it listens")
     }
 
-    /// Nothing if it ends before that. What it has to say goes to the log. A worker says for whom it works instead.
+    /// None if it exits before that. Standard error goes to the log. A worker prints its cluster instead of an address.
     pub(crate) fn try_start(
         arguments: &[&str],
         variables: &[(&str, &str)],
@@ -51,7 +51,7 @@ impl Process {
         Some(process)
     }
 
-    /// How it ended, if it has.
+    /// The exit status, if it has exited.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().unwrap()
     }
@@ -61,13 +61,13 @@ impl Process {
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 
-    /// As the machine would, when it loses power.
+    /// `kill -9`.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// As its operator would, and how it ended.
+    /// SIGTERM; returns the exit status.
     pub(crate) fn stop(mut self, signal: &str) -> ExitStatus {
         self.signal(signal);
         self.child.wait().unwrap()
@@ -80,13 +80,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// One request on a connection of its own. Nothing if the process is not there, or goes away before it has answered.
+/// One request on a new connection. None if the process is down or goes down before it answers.
 pub(crate) fn ask(
     address: &str,
     method: &str,
@@ -97,12 +97,12 @@ pub(crate) fn ask(
     let headers: Vec<_> = headers.iter().filter_map(|header| header.split_once(": ")).collect();
     let caller = Caller::new(address, None);
     let Answer { status, text, .. } = caller.try_ask(method, path, &headers, body.as_bytes())?;
-    // Some say what is wrong in plain words.
+    // Some errors are plain text.
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
     Some(Answered { status, body })
 }
 
-/// A port that nobody uses now, for a process that comes back to where it was.
+/// A free port, for a process that restarts on the same address.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

@@ -1,4 +1,4 @@
-//! A merchant's server, as far as webhooks go: keeps what it gets, and answers as it is told to.
+//! A webhook receiver with scripted answers, which records requests.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-/// What came in.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Got {
     pub(crate) path: String,
@@ -39,7 +39,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Answers with what is said about each request; the number counts them from 1.
+    /// Answers with the result of a function of the request and its number, from 1.
     pub(crate) fn start(says: impl Fn(&Got, usize) -> Said + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -54,7 +54,7 @@ impl Receiver {
         Self { address, got }
     }
 
-    /// Takes everything.
+    /// Accepts every request.
     pub(crate) fn willing() -> Self {
         Self::start(|_, _| (200, Vec::new(), b"ok".to_vec()))
     }

@@ -1,4 +1,4 @@
-//! Books that cannot be written: a full disk, a disk that turned read-only, another process, a server that is away.
+//! Books that cannot be written: a full disk, a disk that turned read-only, another process, a server that is down.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::cluster::Cluster;
 use crate::ledger::{import_begun, ledger, payins, trial_balance};
 use crate::scratch::Scratch;
 
-/// Runs a script with a small disk at `$disk` that is gone afterwards. `$bursar` is the binary.
+/// Runs a script with a temporary small disk at `$disk`. `$bursar` is the binary.
 fn with_disk(scratch: &Scratch, script: &str) -> String {
     let disk = scratch.path().join("disk");
     std::fs::create_dir(&disk).unwrap();
@@ -77,7 +77,7 @@ fn a_second_process_on_one_data_directory_is_refused() {
     let lines = payins(200);
     let mut first = import_begun(&lines, 200, &data);
     let file = scratch.file("events.ndjson", &lines);
-    // The first one waits for more lines. Once it has its books open, nobody else gets in.
+    // The first process waits for more lines. Once it has opened its books, other processes are rejected.
     while !scratch.path().join("data/bursar.sqlite-wal").exists() {
         assert!(first.try_wait().unwrap().is_none(), "it waits for more lines");
         std::thread::yield_now();

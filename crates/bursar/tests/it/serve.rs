@@ -1,4 +1,4 @@
-//! `bursar serve` as its operator meets it: starting, stopping, starting again.
+//! `bursar serve`: start, stop and restart.
 
 use std::thread;
 use std::time::Duration;
@@ -19,7 +19,7 @@ impl House {
         Self::with("calm", "")
     }
 
-    /// With a provider in this mood, and more to say about the channel and the rest.
+    /// With a provider of this profile, and extra configuration.
     fn with(profile: &str, more: &str) -> Self {
         let scratch = Scratch::new();
         let provider = Process::start(
@@ -52,7 +52,7 @@ impl House {
     }
 }
 
-/// A merchant with money, and this many payouts of it.
+/// A funded merchant with this many payouts.
 fn pay_out(server: &Process, count: u32) {
     let post = |path: &str, key: &str, body: &str| {
         let key = format!("idempotency-key: {key}");
@@ -68,7 +68,7 @@ fn pay_out(server: &Process, count: u32) {
     }
 }
 
-/// Asks until it is so.
+/// Polls until the condition holds.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..600 {
         if is_so() {
@@ -80,12 +80,12 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_process_that_is_told_to_stop_finishes_what_was_asked_and_goes_on_later() {
+fn a_stopped_process_drains_and_resumes_after_the_next_start() {
     let house = House::new();
     let server = house.open();
     pay_out(&server, 50);
 
-    // Reports are read beside it; a second process is turned away.
+    // Reports run beside the server; a second server is rejected.
     let [data, books, config, file, serve] = house.arguments();
     let verified = bursar_with(&["ledger", "verify", &data, &books], &[]).ok();
     assert!(verified.contains("ok: every balance"), "{verified}");
@@ -108,7 +108,38 @@ fn a_process_that_is_told_to_stop_finishes_what_was_asked_and_goes_on_later() {
 }
 
 #[test]
-fn alerts_are_raised_told_and_cleared() {
+fn serve_says_at_start_what_it_is() {
+    let house = House::new();
+    let [data, books, config, file, serve] = house.arguments();
+    let arguments = [&serve, "--listen", "127.0.0.1:0", &data, &books, &config, &file];
+    let start = |name: &str| {
+        let path = house.scratch.path().join(name);
+        let log = std::fs::File::create(&path).unwrap();
+        let server = Process::try_start(&arguments, &[], log.into()).unwrap();
+        server.kill();
+        std::fs::read_to_string(path).unwrap()
+    };
+    let first = start("first.log");
+    let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));
+    let place = format!("books=SQLite in {books}");
+    for words in [
+        &version,
+        &place,
+        "engine=\"embedded\"",
+        "channels=\"wallet (PKR)\"",
+        "webhooks are signed",
+        "new secret keys were written: back this file up",
+        "books/secret-keys",
+        "BURSAR_ADMIN_KEY is not set",
+    ] {
+        assert!(first.contains(words), "{words}: {first}");
+    }
+    let again = start("again.log");
+    assert!(again.contains("webhooks are signed") && !again.contains("new secret keys"), "{again}");
+}
+
+#[test]
+fn alerts_are_raised_published_and_cleared() {
     let clocks = "submit_timeout_s = 0.2\nquery_timeout_s = 0.2\nrequery_schedule_s = [0.1]\n[alerts]\nstuck_age_s = 0\n";
     let house = House::with("silent", clocks);
     let server = house.open();
@@ -118,7 +149,7 @@ fn alerts_are_raised_told_and_cleared() {
         let events = events["data"].as_array().unwrap().clone();
         events.iter().any(|event| event["type"] == kind && event["subject"] == subject)
     };
-    until("somebody is told about the stuck ones", || told("alert.raised", "alert:stuck_age"));
+    until("the stuck payouts raise an alert", || told("alert.raised", "alert:stuck_age"));
     until("and about the channel", || told("alert.raised", "alert:unknown_rate:wallet"));
     let metrics = server.ask("GET", "/metrics", &[], "").body;
     assert!(metrics.as_str().unwrap().contains("bursar_alert{name=\"stuck_age\"} 1"), "{metrics}");

@@ -1,8 +1,8 @@
-//! The simulation as people run it.
+//! `bursar simulate`.
 
 use crate::bursar::bursar;
 
-/// The seeds of CI: every invariant holds in all of them, and together they have met everything that is expected.
+/// The seeds of CI: every invariant holds, and together they cover everything that is expected.
 #[test]
 fn two_hundred_seeds_hold_and_meet_everything_that_is_expected() {
     let output = bursar(&["simulate", "--seeds", "0..200", "--coverage"]).ok();
@@ -21,7 +21,7 @@ fn a_seed_is_traced_line_by_line_and_again_the_same() {
 }
 
 #[test]
-fn seeds_are_told_in_their_order_for_programs() {
+fn seeds_are_reported_in_order_as_json() {
     let output = bursar(&["simulate", "--seeds", "20..26", "--payouts", "2", "--json"]).ok();
     let lines: Vec<serde_json::Value> =
         output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -36,7 +36,7 @@ fn seeds_are_told_in_their_order_for_programs() {
 }
 
 #[test]
-fn a_planted_mistake_is_told_with_its_command_and_a_short_story() {
+fn an_injected_bug_is_printed_with_its_command_and_a_short_trace() {
     let run = bursar(&["simulate", "--seeds", "0..40", "--plant", "store-drops-events"]);
     assert_eq!(run.code, 1);
     for words in
@@ -63,7 +63,7 @@ fn what_can_go_wrong_is_listed_and_what_is_not_listed_is_refused() {
     assert!(refused.contains("0..200"), "{refused}");
 }
 
-/// Too few seeds cannot have met everything.
+/// Too few seeds cannot cover everything.
 #[test]
 fn a_run_that_has_not_met_what_is_expected_fails() {
     let refused = bursar(&["simulate", "--seed", "1", "--payouts", "1", "--coverage"]).refused();

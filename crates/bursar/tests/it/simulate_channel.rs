@@ -1,4 +1,4 @@
-//! The channel simulator as a process.
+//! `bursar simulate-channel`.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ impl Simulator {
 }
 
 #[test]
-fn the_simulator_pays_keeps_books_and_stops_when_it_is_told_to() {
+fn the_simulator_pays_keeps_books_and_stops_on_a_signal() {
     for (signal, arguments, times_paid) in [
         ("-TERM", &["--profile", "calm", "--idempotent"][..], 1),
         ("-INT", &["--profile", "calm"], 2),

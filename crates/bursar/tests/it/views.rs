@@ -1,4 +1,4 @@
-//! The reports from outside: each as a table, as JSON and as CSV.
+//! Reports of the ledger as table, JSON and CSV.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 /// A reference that a spreadsheet would run.
 const FORMULA: &str = "=HYPERLINK(\"http://x\",1)";
 
-/// One hour of events, a minute apart; the last one is told late.
+/// One hour of events, a minute apart; the last one is posted late.
 fn books() -> (Scratch, String) {
     let event = |minute: u32, name: &str, reference: &str, vars: &str| {
         let pairs = vars.split_whitespace().map(|pair| pair.split_once('=').unwrap());
@@ -143,7 +143,7 @@ fn alm_of_the_past_is_folded_from_the_postings() {
     assert_eq!(json(&end, &data)["rows"], json(&["alm"], &data)["rows"]);
     assert_eq!(json(&end, &data)["summaries"], json(&["alm"], &data)["summaries"]);
     assert_eq!(json(&end, &data)["asOf"], "2026-11-15T11:00:00Z");
-    // The pay-ins of the first two minutes, of which one was told late.
+    // The pay-ins of the first two minutes, one of which was posted late.
     let early = ["alm", "--as-of", "2026-11-15T10:02:00Z"];
     assert_eq!(
         json(&early, &data)["rows"][0],
@@ -203,7 +203,7 @@ fn what_cannot_be_reported_is_refused() {
     let (scratch, data) = books();
     let backwards = ["--from", "2026-11-15T10:05:00Z", "--to", "2026-11-15T10:05:00Z"];
     let refused = [
-        ledger(&["fees", "--merchant", "nobody"], &data).refused(),
+        ledger(&["fees", "--merchant", "absent"], &data).refused(),
         ledger(&["cash", "--bank", "b9"], &data).refused(),
         ledger(&[&["cash"], &backwards[..]].concat(), &data).refused(),
         ledger(&["cash", "--json", "--csv"], &data).refused(),

@@ -1,12 +1,12 @@
-//! PostgreSQL: binary copy, one transaction per commit, in a database that is made for the benchmark and dropped.
+//! PostgreSQL: binary copy, one transaction per commit, in a database that is created for the benchmark and dropped.
 
 mod naive;
 
-use bursar_core::commit::SavedCommit;
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::{Account, Transaction};
 use bursar_core::money::Currency;
 use bursar_core::numscript::Name;
+use bursar_core::turn::SavedCommit;
 use bursar_store::bulk::postgres::{
     Connection, Copy, Field, PACKED, Session, chart_line, classify, codes, connect, connection,
     copy_attempts, copy_due, copy_events, copy_flows, copy_holds, copy_keys, header, in_order,
@@ -30,7 +30,7 @@ pub(crate) struct PostgresBaseline {
 }
 
 impl PostgresBaseline {
-    /// Makes a database for empty books on the server that the URL names. The database of the URL is not touched.
+    /// Creates a database with empty books on the server of the URL. The database of the URL is not touched.
     pub(crate) async fn create(url: &str, purpose: &str) -> Result<Self, StoreError> {
         let server = parse(url)?;
         let name = format!("bursar_bench_{purpose}");
@@ -60,10 +60,10 @@ impl PostgresBaseline {
         Ok(Self { books, server, name, follows_recipe: false, has_timers: false })
     }
 
-    /// Where these books are, on the server of this URL.
+    /// The location of these books on the server of this URL.
     pub(crate) fn location(&self, server: &str) -> Location {
         let name = &self.name;
-        // The last one named counts; a URL names it as its path.
+        // The last database name counts; in a URL it is the path.
         let named = match server.split_once("://").and_then(|(_, rest)| rest.split_once('/')) {
             Some((_, path)) => {
                 let end = server.len().saturating_sub(path.len());
@@ -171,7 +171,7 @@ impl Baseline for PostgresBaseline {
         client.commit().await.map_err(|error| classify(&error))
     }
 
-    /// How far the server's log is.
+    /// The WAL position of the server.
     async fn written_bytes(&mut self) -> Result<Option<u64>, StoreError> {
         self.number("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").await
     }
@@ -183,8 +183,8 @@ impl Baseline for PostgresBaseline {
     }
 }
 
-/// Instead of postings in their transactions, and of entries: a row for each posting, indexed by account in place. And
-/// statements are planned whenever they are used.
+/// Replaces embedded postings and entries with one row for each posting, indexed by account. Statements are planned on
+/// every use.
 const RECIPE: &str = "SET plan_cache_mode = force_custom_plan;
     RESET enable_hashjoin;
     RESET enable_mergejoin;
@@ -232,7 +232,7 @@ async fn chart_lines(
     Ok((lines, new_lines))
 }
 
-/// Transactions into a table that has no postings.
+/// Copies transactions without their postings.
 async fn copy_headers(
     session: &Session<'_, Client<'_>>,
     id: CommitId,
@@ -266,7 +266,7 @@ async fn copy_postings(
     copy.finish().await
 }
 
-/// Everything about flows, if there are any.
+/// Copies flows, holds and keys.
 async fn copy_all_flows(
     session: &Session<'_, Client<'_>>,
     rows: &Rows<'_>,
@@ -289,7 +289,7 @@ async fn copy_all_flows(
     Ok(())
 }
 
-/// Accounts as they are now, whatever they were.
+/// Upserts account balances.
 async fn put_accounts(
     session: &Session<'_, Client<'_>>,
     accounts: &[(Name, Account)],
@@ -303,7 +303,7 @@ async fn put_accounts(
     session.write(PUT_ACCOUNTS, &values, accounts.len()).await
 }
 
-/// The commit and the head.
+/// Writes the commit and the head.
 async fn link(
     session: &Session<'_, Client<'_>>,
     id: CommitId,

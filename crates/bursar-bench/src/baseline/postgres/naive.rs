@@ -1,10 +1,10 @@
-//! What one writes first: a statement for every row, one after the other.
+//! Naive baseline: a statement for every row.
 
-use bursar_core::commit::{FlowWrite, HoldWrite};
 use bursar_core::feed::FeedEvent;
 use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::{HoldState, Transaction};
+use bursar_core::turn::{FlowWrite, HoldWrite};
 use bursar_store::StoreError;
 use bursar_store::bulk::postgres::Session;
 use tokio_postgres::Transaction as Client;
@@ -43,7 +43,7 @@ async fn key(session: &Session<'_, Client<'_>>, known: &KnownKey) -> Result<(), 
     let values: [&(dyn ToSql + Sync); 6] = [
         &digest.as_slice(),
         &known.key.scope(),
-        &known.key.words(),
+        &known.key.value(),
         &known.request_hash.as_slice(),
         &known.flow.uuid(),
         &known.text,

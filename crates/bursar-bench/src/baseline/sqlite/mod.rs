@@ -1,13 +1,13 @@
-//! SQLite: cached statements, many postings in each, one transaction per commit.
+//! SQLite: cached multi-row statements, one transaction per commit.
 
 mod naive;
 
 use std::path::Path;
 
-use bursar_core::commit::{FlowWrite, SavedCommit};
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
+use bursar_core::turn::{FlowWrite, SavedCommit};
 use bursar_store::bulk::sqlite::{
     chart_line, classify, connection, insert_attempts, insert_events, insert_flows, insert_keys,
     insert_transactions, save_holds,
@@ -18,7 +18,7 @@ use rusqlite::{Connection, params};
 
 use super::{Baseline, NO_TIMERS, Rows, timers};
 
-/// Instead of entries: postings by account, in place.
+/// Replaces entries with postings indexed by account.
 const RECIPE: &str = "CREATE INDEX postings_by_source ON postings (source, tx) WHERE source <> 'world';
     CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';";
 
@@ -29,7 +29,7 @@ pub(crate) struct SqliteBaseline {
 }
 
 impl SqliteBaseline {
-    /// Makes empty books in a directory.
+    /// Creates empty books in a directory.
     pub(crate) fn create(directory: &Path) -> Result<Self, StoreError> {
         if Sqlite::exists(directory) {
             return Err(StoreError::Unavailable(format!(
@@ -40,7 +40,7 @@ impl SqliteBaseline {
         Ok(Self { books: Sqlite::open(directory)?, has_timers: false })
     }
 
-    /// The work may write down chart lines; they are known when it has been committed.
+    /// Runs work in a transaction; chart lines that it adds are cached after the commit.
     fn in_transaction(
         &mut self,
         work: impl FnOnce(&Connection, &ChartLines) -> Result<NewLines, StoreError>,
@@ -102,14 +102,14 @@ impl Baseline for SqliteBaseline {
         })
     }
 
-    /// Bytes that this process has handed to the operating system: the log, and the file when it is checkpointed.
+    /// Bytes written by this process: the WAL, and the file at checkpoints.
     async fn written_bytes(&mut self) -> Result<Option<u64>, StoreError> {
         let Ok(counters) = std::fs::read_to_string("/proc/self/io") else { return Ok(None) };
         let written = counters.lines().find_map(|line| line.strip_prefix("wchar: "));
         Ok(written.and_then(|number| number.parse().ok()))
     }
 
-    /// The file, with everything that is still in the log.
+    /// The size of the database, including pages that are still in the WAL.
     async fn stored_bytes(&mut self) -> Result<Option<u64>, StoreError> {
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
         let bytes: i64 = connection(&mut self.books)
@@ -120,7 +120,7 @@ impl Baseline for SqliteBaseline {
     }
 }
 
-/// Accounts as they are now, whatever they were.
+/// Upserts account balances.
 fn put_accounts(
     connection: &Connection,
     lines: &ChartLines,
@@ -149,7 +149,7 @@ fn put_timers(connection: &Connection, flows: &[FlowWrite]) -> Result<(), StoreE
     Ok(())
 }
 
-/// The commit and the head.
+/// Writes the commit and the head.
 fn link(
     id: CommitId,
     commit: &SavedCommit,

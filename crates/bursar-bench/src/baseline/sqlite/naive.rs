@@ -1,10 +1,10 @@
-//! What one writes first: a statement for every row, prepared when it is needed.
+//! Naive baseline: a statement for every row, prepared on every use.
 
-use bursar_core::commit::{FlowWrite, HoldWrite};
 use bursar_core::feed::FeedEvent;
 use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::{HoldState, Transaction};
+use bursar_core::turn::{FlowWrite, HoldWrite};
 use rusqlite::{Connection, params};
 
 use super::super::{Rows, ends};
@@ -38,7 +38,7 @@ fn key(connection: &Connection, known: &KnownKey) -> rusqlite::Result<()> {
     let values = params![
         digest.as_slice(),
         known.key.scope(),
-        known.key.words(),
+        known.key.value(),
         known.request_hash.as_slice(),
         flow.as_bytes().as_slice(),
         known.text

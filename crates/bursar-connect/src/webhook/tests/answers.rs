@@ -1,4 +1,4 @@
-//! Answers that are slow, huge, broken or nonsense. None of them may cost more than one attempt's time.
+//! Answers that are slow, huge, broken or no HTTP. None of them takes longer than one attempt.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, timeout};
 
-use super::server::{Act, Server, answer, parcel, say, send, sender, word};
+use super::server::{Act, Server, answer, call, say, send, sender, word};
 use crate::webhook::{Answered, Class, Sent};
 
-/// More than the machine keeps between two sockets if nobody reads.
+/// More than the socket buffers hold if the server does not read.
 const LARGE: usize = 12 * 1024 * 1024;
-/// What the machine itself keeps between two sockets comes on top of what we read.
+/// Socket buffers come on top of the bytes that the sender reads.
 const BOUNDED: usize = 16 * 1024 * 1024;
 
 async fn hear(acts: Vec<Act>) -> (Server, Sent) {
@@ -30,14 +30,14 @@ fn answered(sent: &Sent) -> &Answered {
 }
 
 #[tokio::test]
-async fn an_answer_is_kept_as_it_came() {
+async fn an_answer_is_returned_unchanged() {
     let (_, sent) = hear(vec![Act::Read, answer(200, "thanks"), Act::Stay]).await;
     let expected =
         Answered { status: 200, retry_after: None, body: b"thanks".to_vec(), is_cut: false };
     assert_eq!(sent.result, Ok(expected));
 }
 
-/// B1: the deadline covers the body. It has been answered by then, so that it is not sent again.
+/// B1: the deadline covers the body. The status is known by then, so that the event is not sent again.
 #[tokio::test]
 async fn a_body_that_never_ends_is_cut_off_at_the_deadline() {
     let head = say("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n");
@@ -45,11 +45,11 @@ async fn a_body_that_never_ends_is_cut_off_at_the_deadline() {
     assert!(is_about(sent.latency, 30), "{sent:?}");
     assert!(answered(&sent).is_cut);
     assert_eq!(answered(&sent).status, 200);
-    assert!((1..=31).contains(&answered(&sent).body.len()), "what came before is kept");
+    assert!((1..=31).contains(&answered(&sent).body.len()), "the part before the deadline is kept");
     server.ended(1).await;
 }
 
-/// B2: nothing at all, half a head for ever, and a head that takes its time.
+/// B2: no answer at all, half a head, and a head that arrives slowly.
 #[tokio::test]
 async fn a_head_that_never_ends_is_a_timeout() {
     let slow = [say("HTTP/1.1 200 OK\r\nx-slow: "), Act::Drip(b"x".to_vec())];
@@ -65,21 +65,21 @@ async fn a_head_that_never_ends_is_a_timeout() {
 }
 
 #[tokio::test]
-async fn the_callers_deadline_counts_if_it_is_sooner() {
+async fn the_deadline_of_the_caller_counts_if_it_is_sooner() {
     let server = Server::new(vec![vec![Act::Read, Act::Hang]]).await;
     let deadline = Instant::now() + Duration::from_secs(7);
-    let sent = sender().send(parcel(&server.url()), deadline).await;
+    let sent = sender().send(call(&server.url()), deadline).await;
     assert_eq!(word(&sent), Err(Class::Timeout));
     assert!(is_about(sent.latency, 7), "{sent:?}");
     server.ended(1).await;
 }
 
 #[tokio::test]
-async fn nothing_is_sent_when_the_time_is_over() {
+async fn nothing_is_sent_after_the_deadline() {
     let server = Server::new(vec![vec![Act::Read, answer(200, ""), Act::Stay]]).await;
     let sender = sender();
     assert_eq!(word(&send(&sender, &server.url()).await), Ok(200));
-    let sent = sender.send(parcel(&server.url()), Instant::now()).await;
+    let sent = sender.send(call(&server.url()), Instant::now()).await;
     assert_eq!(word(&sent), Err(Class::Timeout));
     assert_eq!(server.seen(|seen| (seen.connections, seen.requests())), (1, 1));
 }
@@ -88,8 +88,8 @@ async fn nothing_is_sent_when_the_time_is_over() {
 /// the connection has ended a while after.
 async fn unread(said: &[u8], wait: Duration) -> (Sent, usize) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut parcel = parcel(&format!("http://{}/", listener.local_addr().unwrap()));
-    parcel.body = vec![b'x'; LARGE];
+    let mut call = call(&format!("http://{}/", listener.local_addr().unwrap()));
+    call.body = vec![b'x'; LARGE];
     let sender = sender();
     let server = async {
         let (mut socket, _) = listener.accept().await.unwrap();
@@ -99,7 +99,7 @@ async fn unread(said: &[u8], wait: Duration) -> (Sent, usize) {
         socket
     };
     let deadline = Instant::now() + Duration::from_secs(20);
-    let (sent, mut socket) = tokio::join!(sender.send(parcel, deadline), server);
+    let (sent, mut socket) = tokio::join!(sender.send(call, deadline), server);
     tokio::time::sleep(wait).await;
     let mut rest = Vec::new();
     let ended = timeout(Duration::from_mins(1), socket.read_to_end(&mut rest)).await;
@@ -107,21 +107,21 @@ async fn unread(said: &[u8], wait: Duration) -> (Sent, usize) {
     (sent, rest.len())
 }
 
-/// The client would like to send all of it first.
+/// The HTTP client alone would send the whole request first.
 #[tokio::test]
-async fn a_server_that_does_not_read_is_left_at_the_deadline() {
+async fn a_server_that_does_not_read_is_a_timeout_at_the_deadline() {
     let (sent, read) = unread(b"", Duration::from_secs(1)).await;
     assert_eq!(word(&sent), Err(Class::Timeout));
     assert!(is_about(sent.latency, 20), "{sent:?}");
-    assert!(read < LARGE, "nothing is sent behind the deadline");
+    assert!(read < LARGE, "nothing is sent after the deadline");
 }
 
 #[tokio::test]
-async fn a_server_that_answers_without_reading_is_left_soon() {
+async fn a_server_that_answers_without_reading_is_disconnected() {
     let said = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     let (sent, read) = unread(said, Duration::from_secs(31)).await;
     assert_eq!(word(&sent), Ok(200));
-    assert!(read < LARGE, "nothing is sent behind the deadline");
+    assert!(read < LARGE, "nothing is sent after the deadline");
 }
 
 /// B3: a gibibyte that is announced, and a body without end that is not.
@@ -154,9 +154,9 @@ async fn a_body_is_cut_behind_four_kibibytes() {
     }
 }
 
-/// B4: what is packed stays packed.
+/// B4: a compressed body is not decompressed.
 #[tokio::test]
-async fn a_packed_body_is_not_unpacked() {
+async fn a_compressed_body_is_not_decompressed() {
     let packed = [&[0x1f, 0x8b, 8, 0][..], &[0; 100]].concat();
     let head = say("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 104\r\n\r\n");
     let (server, sent) = hear(vec![Act::Read, head, Act::Say(packed.clone()), Act::Stay]).await;
@@ -165,7 +165,7 @@ async fn a_packed_body_is_not_unpacked() {
     assert!(request.contains("accept-encoding: identity\r\n"), "{request}");
 }
 
-/// B5: headers without end, one without end, and more than anybody needs.
+/// B5: headers without end, one header without end, and too many headers.
 #[tokio::test]
 async fn a_flood_of_headers_is_a_failure() {
     let many = "x-a: y\r\n".repeat(200);
@@ -183,9 +183,9 @@ async fn a_flood_of_headers_is_a_failure() {
     }
 }
 
-/// B6: interim answers without end, other protocols, and what is no HTTP at all.
+/// B6: interim answers without end, other protocols, and bytes that are no HTTP.
 #[tokio::test]
-async fn nonsense_is_a_failure_and_ends_the_connection() {
+async fn bytes_that_are_no_http_are_a_failure_and_close_the_connection() {
     let interim = "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n".repeat(100);
     for acts in [
         vec![Act::Flood(interim.into_bytes())],
@@ -203,7 +203,7 @@ async fn nonsense_is_a_failure_and_ends_the_connection() {
     }
 }
 
-/// B6: what follows an answer that has no body must not be taken for the next answer.
+/// B6: bytes behind an answer without a body are not taken for the next answer.
 #[tokio::test]
 async fn a_body_where_none_belongs_is_not_the_next_answer() {
     let two = "HTTP/1.1 204 No\r\n\r\nHTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n";
@@ -215,7 +215,7 @@ async fn a_body_where_none_belongs_is_not_the_next_answer() {
     assert_eq!(server.seen(|seen| (seen.connections, seen.requests())), (2, 2));
 }
 
-/// B7: bytes that no database calls text.
+/// B7: bytes that are not UTF-8.
 #[tokio::test]
 async fn bodies_and_headers_are_bytes() {
     let said = b"HTTP/1.1 500 \xff\r\nx: \xff\xfe\r\nretry-after: \xff\r\ncontent-length: 4\r\n\r\na\0\xff\n";
@@ -227,7 +227,7 @@ async fn bodies_and_headers_are_bytes() {
     );
 }
 
-/// B9: who has said 200 has got it, whatever becomes of the rest.
+/// B9: an endpoint that answers 200 has received the event, even if the body breaks off.
 #[tokio::test]
 async fn an_answer_counts_once_its_headers_are_in() {
     let head = say("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart");
@@ -241,7 +241,7 @@ async fn an_answer_counts_once_its_headers_are_in() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_up_has_not_answered() {
+async fn a_closed_connection_is_no_answer() {
     for acts in [
         vec![Act::Read],
         vec![Act::Read, Act::Reset],
@@ -251,12 +251,12 @@ async fn a_server_that_hangs_up_has_not_answered() {
     ] {
         let (server, sent) = hear(acts.clone()).await;
         assert_eq!(word(&sent), Err(Class::Closed), "{acts:?}: {sent:?}");
-        assert_eq!(server.seen(|seen| seen.connections), 1, "it is not tried again in secret");
+        assert_eq!(server.seen(|seen| seen.connections), 1, "the client does not retry by itself");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_takes_no_connection() {
+async fn an_unreachable_server_is_a_connect_failure() {
     let sent = send(&sender(), "http://127.0.0.1:1/").await;
     assert_eq!(word(&sent), Err(Class::Connect));
     let detail = sent.result.unwrap_err().detail;
@@ -264,9 +264,9 @@ async fn a_server_that_is_not_there_takes_no_connection() {
 }
 
 #[tokio::test]
-async fn a_server_says_when_to_come_back() {
+async fn retry_after_is_read() {
     let days = |days: u64| Some(Duration::from_hours(days * 24));
-    let at: Timestamp = parcel("").at;
+    let at: Timestamp = call("").at;
     assert_eq!(at.to_string(), "2026-07-14T03:33:20Z");
     for (value, expected) in [
         ("120", Some(Duration::from_mins(2))),

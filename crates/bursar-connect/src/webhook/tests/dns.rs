@@ -1,4 +1,4 @@
-//! A name server that says what a test wants, and remembers what it was asked.
+//! A scripted name server that records its queries.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ const A: u16 = 1;
 const CNAME: u16 = 5;
 const AAAA: u16 = 28;
 
-/// What a name is: other names that it leads to, and addresses at the end of them.
+/// The answer for a name: aliases, and the addresses of the last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reply {
     pub(super) alias: Option<&'static str>,
@@ -35,7 +35,7 @@ impl Drop for Dns {
 }
 
 impl Dns {
-    /// The replies are given one after the other to each kind of question; the last one stays.
+    /// The replies are given in order to each kind of query; the last one repeats.
     pub(super) async fn new(replies: Vec<Reply>) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
@@ -58,7 +58,7 @@ impl Dns {
         Self { address, asked, running }
     }
 
-    /// The names that were asked for, each once, and how many questions there were for addresses of IPv4.
+    /// The names of all queries, each once, and the number of queries for IPv4 addresses.
     pub(super) fn asked(&self) -> (Vec<String>, usize) {
         let asked = self.asked.lock().unwrap();
         let mut names: Vec<String> = asked.iter().map(|(name, _)| name.clone()).collect();
@@ -68,7 +68,7 @@ impl Dns {
     }
 }
 
-/// The name that is asked for, the kind, and where the question ends.
+/// The name and the kind of the query, and where it ends.
 fn question(bytes: &[u8]) -> (String, u16, usize) {
     let mut at = 12;
     let mut name = String::new();
@@ -82,7 +82,7 @@ fn question(bytes: &[u8]) -> (String, u16, usize) {
 }
 
 fn message(asked: &[u8], kind: u16, reply: &Reply) -> Vec<u8> {
-    // The owner of the next record: what was asked for, until an alias says otherwise.
+    // The owner of the next record: the name of the query, or the last alias.
     let mut owner = vec![0xc0, 12];
     let mut records = Vec::new();
     if let Some(alias) = reply.alias {

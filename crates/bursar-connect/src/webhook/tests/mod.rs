@@ -1,12 +1,12 @@
-//! The list of what goes wrong elsewhere, as tests: targets, answers, signatures.
+//! Known failures and attacks of webhook senders, as tests: targets, answers, signatures.
 
 mod answers;
 mod dns;
 mod header;
-mod kept;
 mod names;
 mod policy;
 mod request;
+mod reuse;
 mod seal;
 mod server;
 mod sign;

@@ -1,5 +1,5 @@
-//! Names that lead somewhere else than they say. Connections are opened to this machine instead of to the internet; what
-//! is looked at is where they would have gone.
+//! Names that resolve to inner addresses. The sender dials a test double instead of the internet, which records the
+//! addresses.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,12 +20,12 @@ const OTHER: &str = "198.41.0.4";
 
 type Dialled = Arc<Mutex<Vec<SocketAddr>>>;
 
-/// A way out that remembers where somebody wanted to go, and takes nobody there.
+/// A dialler that records the addresses and connects to none.
 fn nowhere() -> (Dial, Dialled) {
     failing(|_| io::ErrorKind::ConnectionRefused.into())
 }
 
-/// The same for a reason of its own, for each time that somebody wants to go.
+/// The same with an error for each call.
 fn failing(why: impl Fn(usize) -> io::Error + Send + Sync + 'static) -> (Dial, Dialled) {
     let dialled = Dialled::default();
     let remembered = Arc::clone(&dialled);
@@ -62,10 +62,10 @@ impl World {
     }
 }
 
-/// A8: the address that was looked at is the one that is connected to; there is no second question in between. The next
-/// attempt asks again, because the answer says that it counts for this moment only.
+/// A8: the sender connects to the address that it checked; there is no second lookup. The next attempt looks up again,
+/// because the TTL of the answer is 0.
 #[tokio::test]
-async fn a_name_cannot_change_between_looking_and_connecting() {
+async fn a_name_cannot_change_between_check_and_connect() {
     let world = World::new(vec![reply(0, &[PUBLIC]), reply(0, &["127.0.0.1"])]).await;
     assert_eq!(word(&world.send().await), Err(Class::Connect));
     assert_eq!(world.dns.asked().1, 1, "one lookup for one attempt");
@@ -73,26 +73,26 @@ async fn a_name_cannot_change_between_looking_and_connecting() {
     for _ in 0..3 {
         assert_eq!(word(&world.send().await), Err(Class::Refused));
     }
-    assert_eq!(world.dialled().len(), 1, "nobody went to 127.0.0.1");
-    assert_eq!(world.dns.asked().1, 4, "every attempt asks");
+    assert_eq!(world.dialled().len(), 1, "127.0.0.1 was not dialled");
+    assert_eq!(world.dns.asked().1, 4, "every attempt looks up");
 }
 
-/// A8 with a real connection: what listens inside sees nothing of it.
+/// A8 with a real connection: a server on this machine receives none.
 #[tokio::test]
-async fn a_name_that_leads_inside_reaches_nobody() {
+async fn a_name_of_an_inner_address_reaches_no_server() {
     let sink = tokio::net::TcpListener::bind("127.77.84.43:8443").await.unwrap();
     let dns = Dns::new(vec![reply(0, &["127.77.84.43"])]).await;
     let nameservers = vec![dns.address];
     let settings = Settings { nameservers, policy: Policy::default(), ..settings() };
     let sent = send(&Sender::new(settings).unwrap(), "https://hooks.merchant.example:8443/").await;
     assert_eq!(word(&sent), Err(Class::Refused));
-    let nobody = std::future::poll_fn(|context| {
+    let no_connection = std::future::poll_fn(|context| {
         std::task::Poll::Ready(sink.poll_accept(context).is_pending())
     });
-    assert!(nobody.await, "somebody came");
+    assert!(no_connection.await, "the server got a connection");
 }
 
-/// A9: who mixes good with bad means no good.
+/// A9: a mix of public and inner addresses is an attack.
 #[tokio::test]
 async fn one_inner_address_refuses_the_whole_name() {
     for addresses in [
@@ -123,16 +123,16 @@ async fn all_good_addresses_are_tried_up_to_a_limit() {
     assert_eq!(both.dialled(), [format!("{PUBLIC}:8443"), "[2606:2800:220:1::1]:8443".to_owned()]);
 }
 
-/// What this machine lacks is not held against the endpoint, whichever of its addresses met with it.
+/// A lack of local resources is not a fault of the endpoint, whichever address met it.
 #[tokio::test]
 async fn a_machine_without_files_or_ports_says_nothing_about_the_endpoint() {
     type Made = fn() -> io::Error;
     let cases: [(Made, Class); 8] = [
-        (|| io::Error::from_raw_os_error(24), Class::NoMeans),
-        (|| io::Error::from_raw_os_error(23), Class::NoMeans),
-        (|| io::ErrorKind::AddrNotAvailable.into(), Class::NoMeans),
-        (|| io::ErrorKind::AddrInUse.into(), Class::NoMeans),
-        (|| io::ErrorKind::OutOfMemory.into(), Class::NoMeans),
+        (|| io::Error::from_raw_os_error(24), Class::LocalResourceExhausted),
+        (|| io::Error::from_raw_os_error(23), Class::LocalResourceExhausted),
+        (|| io::ErrorKind::AddrNotAvailable.into(), Class::LocalResourceExhausted),
+        (|| io::ErrorKind::AddrInUse.into(), Class::LocalResourceExhausted),
+        (|| io::ErrorKind::OutOfMemory.into(), Class::LocalResourceExhausted),
         (|| io::ErrorKind::ConnectionRefused.into(), Class::Connect),
         (|| io::ErrorKind::HostUnreachable.into(), Class::Connect),
         (|| io::ErrorKind::TimedOut.into(), Class::Connect),
@@ -153,7 +153,7 @@ async fn a_machine_without_files_or_ports_says_nothing_about_the_endpoint() {
     }
 }
 
-/// A10: an alias is followed, and what counts is where it ends.
+/// A10: an alias is followed, and its final address is checked.
 #[tokio::test]
 async fn an_alias_to_the_inside_is_refused() {
     let alias = Some("metadata.internal");
@@ -166,9 +166,9 @@ async fn an_alias_to_the_inside_is_refused() {
     assert_eq!(world.dialled(), [format!("{PUBLIC}:8443")]);
 }
 
-/// A10: a short name is not looked for among our own.
+/// A10: search domains are not applied.
 #[tokio::test]
-async fn a_name_is_asked_for_as_it_is_written() {
+async fn a_name_is_looked_up_as_it_is_written() {
     let world = World::new(vec![Reply::default()]).await;
     for url in ["https://internal.svc/", "https://internal/", "https://internal.svc./"] {
         let sent = send(&world.sender, url).await;
@@ -178,7 +178,7 @@ async fn a_name_is_asked_for_as_it_is_written() {
 }
 
 #[test]
-fn domains_of_this_machine_are_not_put_behind_names() {
+fn search_domains_of_this_machine_are_dropped() {
     let ours = Name::from_ascii("cluster.local.").unwrap();
     let nameserver = NameServerConfig::udp_and_tcp("127.0.0.1".parse().unwrap());
     let system = ResolverConfig::from_parts(Some(ours.clone()), vec![ours], vec![nameserver]);
@@ -187,7 +187,7 @@ fn domains_of_this_machine_are_not_put_behind_names() {
     assert_eq!(config.name_servers().len(), 1);
 }
 
-/// A14 and `localhost`, which no name server is asked for.
+/// A14 and `localhost`, which is never looked up.
 #[tokio::test]
 async fn this_machine_and_this_service_are_not_sent_to() {
     let dns = Dns::new(vec![reply(60, &[PUBLIC])]).await;
@@ -210,7 +210,7 @@ async fn this_machine_and_this_service_are_not_sent_to() {
 }
 
 #[tokio::test]
-async fn an_allowed_name_is_found_where_the_system_finds_it() {
+async fn an_allowed_name_is_resolved_by_the_system() {
     let server = Server::new(vec![vec![Act::Read, answer(200, ""), Act::Stay]]).await;
     let policy = Policy::new(&[format!("localhost:{}", server.port)], &[]).unwrap();
     let sender = Sender::new(Settings { policy, ..settings() }).unwrap();
@@ -220,7 +220,7 @@ async fn an_allowed_name_is_found_where_the_system_finds_it() {
 }
 
 #[tokio::test]
-async fn a_name_server_that_says_nothing_is_a_failure_to_find_the_name() {
+async fn a_silent_name_server_is_a_dns_failure() {
     let silent = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let (dial, dialled) = nowhere();
     let nameservers = vec![silent.local_addr().unwrap()];

@@ -1,4 +1,4 @@
-//! URLs and addresses that must never be sent to.
+//! URLs and addresses that the policy refuses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -19,7 +19,7 @@ fn refused(url: &str) -> RefusedUrl {
 }
 
 #[test]
-fn a_public_url_is_taken_apart() {
+fn a_public_url_is_parsed() {
     for (url, host, port) in [
         ("https://Merchant.Example/hooks?token=1", "merchant.example", 443),
         ("https://merchant.example.:8443/", "merchant.example", 8443),
@@ -108,7 +108,7 @@ fn only_https_is_sent_to() {
     }
 }
 
-/// A5: what a browser would still understand.
+/// A5: forms that a browser accepts.
 #[test]
 fn odd_forms_lead_to_the_same_address() {
     for url in [
@@ -154,7 +154,7 @@ fn a_url_with_a_password_is_refused_without_showing_it() {
     assert_eq!(allowed.check("https://a@merchant.example/").unwrap_err(), RefusedUrl::User);
 }
 
-/// A7: a webhook must not talk to a mail server.
+/// A7: a webhook must not reach a mail server.
 #[test]
 fn only_the_ports_of_webhooks_are_sent_to() {
     for port in [0, 22, 25, 80, 6379, 8080, 65_535] {
@@ -203,7 +203,7 @@ fn an_allowed_host_may_be_anything_on_the_ports_that_are_allowed() {
 }
 
 #[test]
-fn a_list_of_hosts_that_cannot_be_meant_is_refused() {
+fn an_unreadable_list_of_hosts_is_refused() {
     for entry in
         ["", " ", "*", "*.example", "https://x.example", "a b", "x:99999", ":80", "x:", "."]
     {
@@ -299,7 +299,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_public_is_never_what_the_library_calls_inner(bits in any::<u32>()) {
+    fn no_public_address_is_inner_for_the_standard_library(bits in any::<u32>()) {
         let address = Ipv4Addr::from(bits);
         let is_special = is_inner(address) || address.is_multicast() || address.is_broadcast();
         let is_special = is_special || address.is_documentation() || address.is_unspecified();
@@ -307,7 +307,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_at_all_is_answered(text in ".{0,80}", path in "[ -~]{0,40}") {
+    fn no_text_makes_the_check_panic(text in ".{0,80}", path in "[ -~]{0,40}") {
         for url in [text.clone(), format!("https://{text}"), format!("https://10.1.2.3{path}")] {
             if let Ok(place) = policy(&[], &[]).check(&url) {
                 prop_assert!(place.is_secure && [443, 8443].contains(&place.port));

@@ -1,11 +1,11 @@
-//! What an endpoint sees of a webhook.
+//! A webhook as the endpoint receives it.
 
 use std::time::Duration;
 
 use crate::webhook::sign::{Headers, TOLERANCE, Unverified, verify, verify_simple};
-use crate::webhook::{BadSettings, Class, Parcel, Sender, Settings};
+use crate::webhook::{BadSettings, Class, OpenedCall, Sender, Settings};
 
-use super::server::{Act, Server, answer, later, parcel, secret, send, sender, settings, word};
+use super::server::{Act, Server, answer, call, later, secret, send, sender, settings, word};
 
 struct Request {
     line: String,
@@ -30,13 +30,13 @@ impl Request {
     }
 }
 
-/// What a server sees of a parcel.
-async fn seen(brand: &str, change: impl FnOnce(&mut Parcel)) -> Request {
+/// A call as the server receives it.
+async fn seen(brand: &str, change: impl FnOnce(&mut OpenedCall)) -> Request {
     let server = Server::new(vec![vec![Act::Read, answer(200, ""), Act::Stay]]).await;
-    let mut parcel = parcel(&format!("{}/in?token=a%20b&x=1", server.url()));
-    change(&mut parcel);
+    let mut call = call(&format!("{}/in?token=a%20b&x=1", server.url()));
+    change(&mut call);
     let sender = Sender::new(Settings { brand: brand.to_owned(), ..settings() }).unwrap();
-    assert_eq!(word(&sender.send(parcel, later()).await), Ok(200));
+    assert_eq!(word(&sender.send(call, later()).await), Ok(200));
     let bytes = server.seen(|seen| seen.bytes.clone());
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
     let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
@@ -50,10 +50,10 @@ async fn seen(brand: &str, change: impl FnOnce(&mut Parcel)) -> Request {
 }
 
 #[tokio::test]
-async fn a_request_says_everything_that_a_receiver_needs() {
-    let request = seen("Simpaisa", |parcel| {
-        parcel.attempt = 3;
-        parcel.headers = vec![("Authorization".to_owned(), "Bearer x".to_owned())];
+async fn a_request_has_all_headers_that_a_receiver_needs() {
+    let request = seen("Simpaisa", |call| {
+        call.attempt = 3;
+        call.headers = vec![("Authorization".to_owned(), "Bearer x".to_owned())];
     })
     .await;
     assert_eq!(request.line, "POST /hook/in?token=a%20b&x=1 HTTP/1.1");
@@ -78,14 +78,14 @@ async fn a_request_says_everything_that_a_receiver_needs() {
     assert_eq!(request.headers.len(), 14, "{:?}", request.headers);
 }
 
-/// C2: what is signed are the bytes that arrive.
+/// C2: the signature covers the bytes that arrive.
 #[tokio::test]
 async fn the_bytes_that_arrive_are_the_bytes_that_were_signed() {
     let large = vec![b'x'; 300_000];
     for body in [&b"{\"b\":1 ,\"a\":\"\\u00e9\"}\n"[..], b"", b"\0\xff", &large] {
-        let request = seen("Bursar", |parcel| parcel.body = body.to_vec()).await;
+        let request = seen("Bursar", |call| call.body = body.to_vec()).await;
         assert_eq!(request.body, body);
-        let now = parcel("").at;
+        let now = call("").at;
         assert_eq!(verify(&[secret(1)], &request.signed(), body, now, TOLERANCE), Ok(()));
         let simple = request.get("x-bursar-signature");
         assert_eq!(verify_simple(&[secret(1)], simple, body), Ok(()));
@@ -97,30 +97,30 @@ async fn the_bytes_that_arrive_are_the_bytes_that_were_signed() {
 async fn another_attempt_has_another_time_and_the_same_id() {
     let first = seen("Bursar", |_| {}).await;
     let hour = Duration::from_hours(1);
-    let second = seen("Bursar", |parcel| {
-        parcel.at = parcel.at.checked_add(hour).unwrap();
-        parcel.attempt = 2;
+    let second = seen("Bursar", |call| {
+        call.at = call.at.checked_add(hour).unwrap();
+        call.attempt = 2;
     })
     .await;
     assert_eq!(first.get("webhook-id"), second.get("webhook-id"));
     assert_ne!(first.get("webhook-signature"), second.get("webhook-signature"));
     assert_eq!(first.get("x-bursar-signature"), second.get("x-bursar-signature"));
-    let now = parcel("").at.checked_add(hour).unwrap();
+    let now = call("").at.checked_add(hour).unwrap();
     let hear =
         |request: &Request| verify(&[secret(1)], &request.signed(), &request.body, now, TOLERANCE);
     assert_eq!(hear(&first), Err(Unverified::TooOld));
     assert_eq!(hear(&second), Ok(()));
 }
 
-/// C7: while secrets change, old and new receivers believe the same request.
+/// C7: during a rotation, receivers with the old or the new secret verify the same request.
 #[tokio::test]
-async fn during_a_change_of_secrets_either_of_them_fits() {
-    let request = seen("Bursar", |parcel| {
-        parcel.secrets = vec![secret(2), secret(1)];
+async fn during_a_rotation_either_secret_verifies() {
+    let request = seen("Bursar", |call| {
+        call.secrets = vec![secret(2), secret(1)];
     })
     .await;
     let hear = |byte: u8| {
-        let now = parcel("").at;
+        let now = call("").at;
         verify(&[secret(byte)], &request.signed(), &request.body, now, TOLERANCE)
     };
     assert_eq!(request.get("webhook-signature").split(' ').count(), 2);
@@ -131,32 +131,32 @@ async fn during_a_change_of_secrets_either_of_them_fits() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_signed_is_not_sent() {
+async fn a_call_that_cannot_be_signed_is_not_sent() {
     let server = Server::new(vec![vec![Act::Read, answer(200, ""), Act::Stay]]).await;
-    let changes: [fn(&mut Parcel); 5] = [
-        |parcel| parcel.event_id = "evt.1".to_owned(),
-        |parcel| parcel.event_id = "evt\r\n1".to_owned(),
-        |parcel| parcel.event_id = String::new(),
-        |parcel| parcel.event_type = "a\nb".to_owned(),
-        |parcel| parcel.secrets.clear(),
+    let changes: [fn(&mut OpenedCall); 5] = [
+        |call| call.event_id = "evt.1".to_owned(),
+        |call| call.event_id = "evt\r\n1".to_owned(),
+        |call| call.event_id = String::new(),
+        |call| call.event_type = "a\nb".to_owned(),
+        |call| call.secrets.clear(),
     ];
     for change in changes {
-        let mut parcel = parcel(&server.url());
-        change(&mut parcel);
-        assert_eq!(word(&sender().send(parcel, later()).await), Err(Class::Signing));
+        let mut call = call(&server.url());
+        change(&mut call);
+        assert_eq!(word(&sender().send(call, later()).await), Err(Class::Signing));
     }
     assert_eq!(server.seen(|seen| seen.connections), 0);
 }
 
-/// C10: headers are looked at in every attempt, whatever was registered once.
+/// C10: headers are checked in every attempt, not only at registration.
 #[tokio::test]
 async fn a_header_that_is_not_allowed_is_not_sent() {
     let server = Server::new(vec![vec![Act::Read, answer(200, ""), Act::Stay]]).await;
     for (name, value) in [("webhook-signature", "v1,x"), ("x-key", "sesame\r\nx: y"), ("Host", "x")]
     {
-        let mut parcel = parcel(&server.url());
-        parcel.headers = vec![(name.to_owned(), value.to_owned())];
-        let sent = sender().send(parcel, later()).await;
+        let mut call = call(&server.url());
+        call.headers = vec![(name.to_owned(), value.to_owned())];
+        let sent = sender().send(call, later()).await;
         assert_eq!(word(&sent), Err(Class::Refused));
         assert!(!format!("{sent:?}").contains("sesame"), "{sent:?}");
     }
@@ -165,10 +165,10 @@ async fn a_header_that_is_not_allowed_is_not_sent() {
 
 #[test]
 fn nothing_secret_is_printed() {
-    let mut parcel = parcel("https://merchant.example/?token=sesame");
-    parcel.body = b"sesame".to_vec();
-    parcel.headers = vec![("authorization".to_owned(), "sesame".to_owned())];
-    let printed = format!("{parcel:?}");
+    let mut call = call("https://merchant.example/?token=sesame");
+    call.body = b"sesame".to_vec();
+    call.headers = vec![("authorization".to_owned(), "sesame".to_owned())];
+    let printed = format!("{call:?}");
     let key = secret(1).reveal();
     assert!(printed.contains("evt_1"));
     assert!(!printed.contains("sesame") && !printed.contains(&key), "{printed}");

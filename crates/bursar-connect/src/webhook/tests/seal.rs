@@ -1,4 +1,4 @@
-//! C8: what is stored tells nothing, and opens only where it belongs.
+//! C8: stored secrets are encrypted, and open only for their own row.
 
 use crate::webhook::{BadKeys, CannotOpen, Keyring, Sealed, SigningSecret};
 
@@ -24,7 +24,7 @@ fn a_sealed_secret_opens_with_any_key_of_the_ring() {
     assert_eq!(sealed(&format!("{NEW},{OLD}"), b"x").key, "k2", "the first one seals");
 }
 
-/// Made with another implementation (Python's `cryptography`), so that a backup can be read by anybody with the key.
+/// Made with another implementation (Python's `cryptography`), so that a backup can be read with the key alone.
 #[test]
 fn the_stored_form_is_plain_aes_256_gcm() {
     let stored = sealed(OLD, b"open sesame");
@@ -33,7 +33,7 @@ fn the_stored_form_is_plain_aes_256_gcm() {
 }
 
 #[test]
-fn it_opens_nowhere_else_and_not_when_changed() {
+fn a_sealed_secret_opens_only_unchanged_and_in_its_place() {
     let keys = Keyring::parse(OLD).unwrap();
     let stored = sealed(OLD, b"open sesame");
     assert_eq!(keys.open("webhook_endpoint:we_2", &stored), Err(CannotOpen::Changed));
@@ -59,7 +59,7 @@ fn it_opens_nowhere_else_and_not_when_changed() {
 }
 
 #[test]
-fn a_key_that_was_taken_away_is_named() {
+fn a_missing_key_is_named() {
     let stored = sealed(OLD, b"open sesame");
     let error = Keyring::parse(NEW).unwrap().open(PLACE, &stored).unwrap_err();
     assert_eq!(error, CannotOpen::UnknownKey("k1".to_owned()));

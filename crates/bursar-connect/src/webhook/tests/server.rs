@@ -1,4 +1,4 @@
-//! A server that does what a script says, and a sender that may reach it.
+//! A scripted server, and a sender that may reach it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,23 +9,23 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
 use crate::http::Roots;
-use crate::webhook::{Class, Parcel, Policy, Sender, Sent, Settings, SigningSecret};
+use crate::webhook::{Class, OpenedCall, Policy, Sender, Sent, Settings, SigningSecret};
 
-/// What the server does on a connection, one after the other; at the end it hangs up.
+/// A step of the server on a connection; after the last it closes the connection.
 #[derive(Debug, Clone)]
 pub(super) enum Act {
-    /// Reads until a request is whole.
+    /// Reads a complete request.
     Read,
     Say(Vec<u8>),
-    /// Says this again and again until nobody listens.
+    /// Sends this again and again until the client closes.
     Flood(Vec<u8>),
-    /// Says this again and again, once a second. The clock is stopped, so that nobody waits for real.
+    /// Sends this once a second, on the paused clock.
     Drip(Vec<u8>),
-    /// Hangs up so that the other side gets an error instead of an end.
+    /// Resets the connection.
     Reset,
-    /// Never says anything again, and reads nothing. The clock is stopped.
+    /// Sends nothing more, and reads nothing, on the paused clock.
     Hang,
-    /// Stays until the other side hangs up.
+    /// Waits until the client closes.
     Stay,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Seen {
     pub(super) connections: usize,
     pub(super) ended: usize,
     pub(super) bytes: Vec<u8>,
-    /// What the server could say before it was cut off.
+    /// Bytes that the server could send before it was cut off.
     pub(super) said: usize,
 }
 
@@ -57,7 +57,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Each connection has its own list of acts; those that come later have the last one's.
+    /// Each connection has its own script; later connections have the last one.
     pub(super) async fn new(scripts: Vec<Vec<Act>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -158,7 +158,7 @@ async fn read(stream: &mut TcpStream, seen: &Mutex<Seen>) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether a request has its head, and as much of a body as the head says.
+/// Whether a request has its head, and a body of the announced length.
 fn is_whole(request: &[u8]) -> bool {
     let end = request.windows(4).position(|four| four == b"\r\n\r\n");
     let Some(end) = end else { return false };
@@ -171,7 +171,7 @@ pub(super) fn say(text: &str) -> Act {
     Act::Say(text.as_bytes().to_vec())
 }
 
-/// A whole answer.
+/// A complete answer.
 pub(super) fn answer(status: u16, body: &str) -> Act {
     let length = body.len();
     say(&format!("HTTP/1.1 {status} So\r\ncontent-length: {length}\r\n\r\n{body}"))
@@ -189,7 +189,7 @@ pub(super) fn certificate() -> Vec<u8> {
         .into_bytes()
 }
 
-/// Settings that let a sender talk to this machine, and trust nobody in particular.
+/// Settings that allow this machine, with a certificate that no server uses.
 pub(super) fn settings() -> Settings {
     Settings {
         policy: Policy::new(&names(&["127.0.0.1"]), &[]).unwrap(),
@@ -206,8 +206,8 @@ pub(super) fn secret(byte: u8) -> SigningSecret {
     SigningSecret::from_random([byte; 32])
 }
 
-pub(super) fn parcel(url: &str) -> Parcel {
-    Parcel {
+pub(super) fn call(url: &str) -> OpenedCall {
+    OpenedCall {
         url: url.to_owned(),
         body: br#"{"amount":1}"#.to_vec(),
         event_id: "evt_1".to_owned(),
@@ -225,7 +225,7 @@ pub(super) fn later() -> Instant {
 }
 
 pub(super) async fn send(sender: &Sender, url: &str) -> Sent {
-    sender.send(parcel(url), later()).await
+    sender.send(call(url), later()).await
 }
 
 /// The status, or why there is none.

@@ -1,4 +1,4 @@
-//! Signatures that others can check, and checks that cannot be fooled.
+//! Signatures that other libraries verify, and verification that forged requests do not pass.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ fn the_published_vector_comes_out() {
 }
 
 #[test]
-fn the_standards_own_library_believes_us() {
+fn the_reference_library_verifies_our_signatures() {
     let secret = secret(7);
     let theirs = standardwebhooks::Webhook::new(&secret.reveal()).unwrap();
     // It reads the clock by itself.
@@ -61,7 +61,7 @@ fn the_standards_own_library_believes_us() {
 }
 
 #[test]
-fn the_simple_signature_is_the_one_that_others_make() {
+fn the_simple_signature_equals_that_of_openssl() {
     // Made with: printf '{"test": 2432232314}' | openssl dgst -sha256 -mac HMAC -macopt hexkey:07…07
     let signature = simple(&secret(7), BODY);
     assert_eq!(signature, SIMPLE_OF_SEVENS);
@@ -87,23 +87,23 @@ fn the_bytes_are_signed_and_not_what_they_mean() {
     ];
     for (number, body) in bodies.iter().enumerate() {
         let signature = standard(&secret(1), ID, AT, body).unwrap();
-        for (other, heard) in bodies.iter().enumerate() {
+        for (other, received) in bodies.iter().enumerate() {
             let is_same = number == other;
-            assert_eq!(check(&[secret(1)], &signature, heard).is_ok(), is_same);
+            assert_eq!(check(&[secret(1)], &signature, received).is_ok(), is_same);
             let simple = simple(&secret(1), body);
-            assert_eq!(verify_simple(&[secret(1)], &simple, heard).is_ok(), is_same);
+            assert_eq!(verify_simple(&[secret(1)], &simple, received).is_ok(), is_same);
         }
     }
 }
 
 /// C3: `a.1` and `1.1…` must not be the same words as `a` and `1.1.1…`.
 #[test]
-fn an_id_that_could_end_early_is_neither_signed_nor_believed() {
+fn an_id_with_a_dot_is_neither_signed_nor_verified() {
     for id in ["", "a.1", ".", "a b", "a\n", "é", &"x".repeat(257)] {
         assert_eq!(standard(&secret(1), id, AT, BODY), Err(Unsignable::Id), "{id}");
         let headers = Headers { id, timestamp: &AT.to_string(), signature: "v1,AAAA" };
-        let heard = verify(&[secret(1)], &headers, BODY, at(AT), TOLERANCE);
-        assert_eq!(heard, Err(Unverified::Id), "{id}");
+        let verified = verify(&[secret(1)], &headers, BODY, at(AT), TOLERANCE);
+        assert_eq!(verified, Err(Unverified::Id), "{id}");
     }
 }
 
@@ -116,7 +116,7 @@ fn another_time_is_another_signature() {
     assert_eq!(check(&[secret(1)], &second, BODY), Err(Unverified::Signature));
 }
 
-/// C5: what was recorded cannot be played again later.
+/// C5: a recorded request cannot be replayed later.
 #[test]
 fn a_request_counts_for_five_minutes() {
     let signature = standard(&secret(1), ID, AT, BODY).unwrap();
@@ -128,17 +128,17 @@ fn a_request_counts_for_five_minutes() {
         (-301, Err(Unverified::TooNew)),
     ] {
         let headers = Headers { id: ID, timestamp: &AT.to_string(), signature: &signature };
-        let heard = verify(&[secret(1)], &headers, BODY, at(AT + age), TOLERANCE);
-        assert_eq!(heard, expected, "{age}");
+        let verified = verify(&[secret(1)], &headers, BODY, at(AT + age), TOLERANCE);
+        assert_eq!(verified, expected, "{age}");
     }
     for timestamp in ["", "soon", "+1614265330", "-1", "1614265330.0", "99999999999999999999"] {
         let headers = Headers { id: ID, timestamp, signature: &signature };
-        let heard = verify(&[secret(1)], &headers, BODY, at(AT), TOLERANCE);
-        assert_eq!(heard, Err(Unverified::Timestamp), "{timestamp}");
+        let verified = verify(&[secret(1)], &headers, BODY, at(AT), TOLERANCE);
+        assert_eq!(verified, Err(Unverified::Timestamp), "{timestamp}");
     }
     let far = Headers { id: ID, timestamp: &i64::MAX.to_string(), signature: &signature };
-    let heard = verify(&[secret(1)], &far, BODY, at(AT), Duration::MAX);
-    assert_eq!(heard, Err(Unverified::Signature), "nothing overflows");
+    let verified = verify(&[secret(1)], &far, BODY, at(AT), Duration::MAX);
+    assert_eq!(verified, Err(Unverified::Signature), "nothing overflows");
 }
 
 /// C6: signatures of every length are compared, and in one place only.
@@ -160,9 +160,9 @@ fn cut_and_lengthened_signatures_do_not_fit() {
     assert!(!source.contains("claim =="), "signatures are compared in constant time");
 }
 
-/// C7: while two secrets count, either of them is enough; afterwards only the new one.
+/// C7: during a rotation either secret verifies; afterwards only the new one.
 #[test]
-fn during_a_change_both_secrets_fit() {
+fn during_a_rotation_both_secrets_verify() {
     let [old, new] = [secret(1), secret(2)];
     let both = [&new, &old].map(|secret| standard(secret, ID, AT, BODY).unwrap()).join(" ");
     for known in [&old, &new] {
@@ -178,7 +178,7 @@ fn during_a_change_both_secrets_fit() {
 
 proptest! {
     #[test]
-    fn whatever_is_signed_is_believed_and_nothing_else(
+    fn every_signed_body_verifies_and_no_other(
         key in vec(any::<u8>(), 24..=64),
         id in "[A-Za-z0-9_-]{1,40}",
         body in vec(any::<u8>(), 0..200),
@@ -187,7 +187,7 @@ proptest! {
         let secret = SigningSecret::from_bytes(key).unwrap();
         let signature = standard(&secret, &id, AT, &body).unwrap();
         let theirs = standardwebhooks::Webhook::from_bytes(secret.bytes().to_vec()).unwrap();
-        // Theirs signs text only; a body may be any bytes.
+        // The reference library signs text only; a body may be any bytes.
         if std::str::from_utf8(&body).is_ok() {
             prop_assert_eq!(theirs.sign(&id, AT, &body).ok(), Some(signature.clone()));
         }

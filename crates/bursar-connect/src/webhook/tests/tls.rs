@@ -1,4 +1,4 @@
-//! A15: who is at the other end is made sure of, and both versions of HTTP are spoken.
+//! A15: certificates are verified, and both versions of HTTP are supported.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -26,7 +26,7 @@ use crate::webhook::{Class, Policy, Sender, Settings};
 
 const HOST: &str = "hooks.merchant.example";
 
-/// A body that never ends, and counts what of it was taken.
+/// A body that never ends, and counts the bytes that were read.
 struct Endless(Arc<AtomicUsize>);
 
 impl Body for Endless {
@@ -55,7 +55,7 @@ struct Secure {
     seen: Arc<Seen>,
 }
 
-/// A server that says 200 and never stops talking, with a certificate for these names.
+/// A server that answers 200 with an endless body, with a certificate for this name.
 async fn secure(host: &str, protocols: &[&str], not_after: i32) -> Secure {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(names(&[host])).unwrap();
@@ -96,7 +96,7 @@ async fn serve(acceptor: TlsAcceptor, socket: TcpStream, seen: Arc<Seen>) {
         }
     });
     let io = TokioIo::new(stream);
-    // How a connection ends is the client's to say.
+    // The client decides how a connection ends.
     let _ended = if is_h2 {
         let builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
         builder.serve_connection(io, service).await.is_ok()
@@ -105,7 +105,7 @@ async fn serve(acceptor: TlsAcceptor, socket: TcpStream, seen: Arc<Seen>) {
     };
 }
 
-/// A sender for which every name is on the internet, and the internet is at this port.
+/// A sender for which every name has a public address, and every address is dialled at this port.
 async fn sender(port: u16, roots: &[u8]) -> (Sender, Dns) {
     let dns = Dns::new(vec![reply(60, &["93.184.216.34"])]).await;
     let dial: Dial = Arc::new(move |_| Box::pin(TcpStream::connect(("127.0.0.1", port))));
@@ -119,7 +119,7 @@ async fn sender(port: u16, roots: &[u8]) -> (Sender, Dns) {
 }
 
 #[tokio::test]
-async fn both_versions_of_http_are_spoken_and_neither_is_read_to_the_end() {
+async fn both_versions_of_http_work_and_neither_body_is_read_to_the_end() {
     for (protocols, version) in [
         (&["h2", "http/1.1"][..], Version::HTTP_2),
         (&["http/1.1"], Version::HTTP_11),
@@ -136,7 +136,7 @@ async fn both_versions_of_http_are_spoken_and_neither_is_read_to_the_end() {
         assert_eq!(*server.seen.versions.lock().unwrap(), [version, version]);
         let said = server.seen.said.load(Ordering::Relaxed);
         assert!(said < 16 * 1024 * 1024, "{said} bytes were taken");
-        // A request that was cut short ends its connection, or only its share of one.
+        // A request that was cut short ends its connection, or its stream of a shared one.
         let expected = if version == Version::HTTP_2 { 1 } else { 2 };
         assert_eq!(server.seen.connections.load(Ordering::Relaxed), expected);
     }
@@ -152,7 +152,7 @@ async fn only_a_server_that_proves_its_name_gets_the_request() {
         ("right", &good, &own, Ok(200)),
         ("wrong name", &other, &other.pem, Err(Class::Tls)),
         ("expired", &expired, &expired.pem, Err(Class::Tls)),
-        ("signed by nobody", &good, &certificate(), Err(Class::Tls)),
+        ("without a trusted root", &good, &certificate(), Err(Class::Tls)),
     ] {
         let (sender, _dns) = sender(server.port, roots).await;
         let before = server.seen.versions.lock().unwrap().len();
@@ -163,7 +163,7 @@ async fn only_a_server_that_proves_its_name_gets_the_request() {
     }
 }
 
-/// What a server says that knows only TLS 1.0: its greeting, with that version in it.
+/// The server hello of TLS 1.0.
 fn greeting() -> Vec<u8> {
     let body = [&[3, 1][..], &[7; 32], &[0, 0xc0, 0x13, 0]].concat();
     let length = u8::try_from(body.len()).unwrap();
@@ -196,7 +196,7 @@ async fn old_versions_of_tls_and_servers_without_it_get_nothing() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_greets_is_a_timeout() {
+async fn a_handshake_without_an_answer_is_a_timeout() {
     let server = Server::new(vec![vec![Act::Hang], vec![Act::Read, answer(200, "")]]).await;
     let (sender, _dns) = sender(server.port, &certificate()).await;
     assert_eq!(word(&send(&sender, &format!("https://{HOST}/")).await), Err(Class::Timeout));

@@ -1,4 +1,4 @@
-//! What happens to money when events are posted, refused, repeated and taken back.
+//! Balances and holds when events are posted, rejected, repeated and reverted.
 
 mod revert;
 mod soak;
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Admission, Event, HoldState, Ledger, Posted};
+use super::{Admission, HoldState, Ledger, LedgerEvent, Posted};
 use crate::ids::{Seed, TransactionId};
+use crate::ledger::rulebook::Rulebook;
+use crate::ledger::views::{AsOf, Clock, TrialBalance, TrialBalanceFold};
 use crate::money::{Currency, Money};
 use crate::rejection::Rejection;
-use crate::rulebook::Rulebook;
-use crate::views::{AsOf, Clock, TrialBalance, TrialBalanceFold};
 
 /// A ledger with its rulebook and a clock that moves one second with every event.
 struct Desk {
@@ -52,7 +52,7 @@ impl Desk {
                 }
             }
         }
-        let event = Event {
+        let event = LedgerEvent {
             name: name.to_owned(),
             reference: reference.to_owned(),
             variables: all,
@@ -88,7 +88,7 @@ impl Desk {
         self.ledger.balance(address, pkr()).to_string()
     }
 
-    /// The message of a refusal that must change nothing.
+    /// The message of a rejection that must change nothing.
     fn refuse(&mut self, name: &str, reference: &str, variables: &str) -> String {
         let before = self.ledger.clone();
         let rejection = self.post(name, reference, variables).unwrap_err();
@@ -181,7 +181,7 @@ fn a_hold_ends_once_whole_and_for_its_owner() {
     desk.must("PAYOUT_RESERVE", "p3", "merchantId=m2 amount=100 fee=0 vat=0");
     desk.must("PAYOUT_SETTLE", "p2", "amount=100 fee=0 vat=0");
     let answers = [
-        // The account has enough for each of these; only the hold knows better.
+        // The account has enough for each of these; only the hold shows the error.
         desk.refuse("PAYOUT_SETTLE", "p9", "amount=100 fee=0 vat=0"),
         desk.refuse("PAYOUT_RELEASE", "p2", "amount=100 fee=0 vat=0"),
         desk.refuse("PAYOUT_SETTLE", "p1", "amount=99 fee=0 vat=0"),
@@ -232,7 +232,7 @@ fn the_same_event_is_answered_and_not_posted_again() {
     );
     assert_eq!(desk.ledger, before);
     insta::assert_snapshot!(desk.refuse("PAYIN_COLLECTION", "r-1", "gross=101 fee=2.9 vat=0.58"));
-    // The reference is unique per event, not over all of them.
+    // The reference is unique per event name, not over all events.
     desk.must("PAYIN_CAPTURE", "r-1", "providerId=p1 gross=100 fee=0 vat=0");
 }
 
@@ -282,7 +282,7 @@ fn the_books_can_be_read_as_of_either_time() {
             ("fee", "0"),
             ("vat", "0"),
         ];
-        let event = Event {
+        let event = LedgerEvent {
             name: "PAYIN_COLLECTION".to_owned(),
             reference: reference.to_owned(),
             variables: variables

@@ -1,4 +1,4 @@
-//! Taking transactions back: once, with their holds, and never at the price of money that is gone.
+//! Reverts: once, with their holds, and never with money that is already spent.
 
 use super::{Desk, trial_balance};
 use crate::ledger::{HoldState, Posted, REVERT, Revert, RevertOverdraft};
@@ -52,7 +52,7 @@ fn a_late_success_takes_the_release_back_and_settles() {
     desk.must("PAYOUT_RESERVE", "p1", "amount=900 fee=0 vat=0");
     let release = desk.must("PAYOUT_RELEASE", "p1", "amount=900 fee=0 vat=0");
     desk.must("REFUND", "f1", "amount=500");
-    // The merchant has spent the money, so an ordinary revert is refused, but the channel has paid.
+    // The merchant has spent the money, so an ordinary revert is rejected, but the channel has paid.
     assert!(desk.refuse(REVERT, &release.to_string(), "").starts_with("missing_funds"));
     let admission = desk.admission();
     let revert = Revert { id: release, overdraft: RevertOverdraft::Allowed, effective_at: None };
@@ -71,7 +71,7 @@ fn what_was_taken_back_is_not_answered_as_if_it_held() {
     desk.must("PAYOUT_RESERVE", "p1", "amount=100 fee=0 vat=0");
     let release = desk.must("PAYOUT_RELEASE", "p1", "amount=100 fee=0 vat=0");
     let revert = desk.must(REVERT, &release.to_string(), "");
-    // The first release, told again, must not end the hold that was opened anew, nor pretend that it did.
+    // The first release, repeated, must not end the reopened hold, and must not get its old reply.
     let answer = desk.refuse("PAYOUT_RELEASE", "p1", "amount=100 fee=0 vat=0");
     insta::assert_snapshot!(answer.replace(&revert.to_string(), "[id]"));
     assert!(
@@ -86,7 +86,7 @@ fn what_was_taken_back_is_not_answered_as_if_it_held() {
 }
 
 #[test]
-fn only_the_end_of_a_hold_is_taken_back_at_any_price() {
+fn only_the_end_of_a_hold_is_reverted_with_overdraft() {
     let mut desk = Desk::new();
     let payin = desk.must("PAYIN_COLLECTION", "r1", "gross=100 fee=0 vat=0");
     desk.must("REFUND", "f1", "amount=60");

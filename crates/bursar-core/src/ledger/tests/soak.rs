@@ -1,12 +1,12 @@
-//! Thousands of random events: whatever is asked, the books stay double entry and every hold is accounted for.
+//! Thousands of random events: the books stay double entry, and every hold is accounted for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
 use super::{Desk, HoldState, trial_balance};
-use crate::chart::{GlCode, Side};
-use crate::journal::WORLD;
+use crate::ledger::chart::{GlCode, Side};
+use crate::ledger::journal::WORLD;
 use crate::ledger::{Posted, REVERT, Transaction};
 use crate::money::Currency;
 
@@ -73,8 +73,8 @@ impl Desk {
     }
 }
 
-/// Adds a transaction to balances that are kept apart from the ledger's. What it lowers stays above zero, unless its
-/// mapping says that it need not.
+/// Adds a transaction to balances that are independent of the ledger's. A lowered balance stays above zero, unless the
+/// mapping allows an overdraft.
 fn replay(
     desk: &Desk,
     transaction: &Transaction,
@@ -111,7 +111,7 @@ fn replay(
     }
 }
 
-/// The promises of the ledger, recomputed from nothing but the postings and the holds.
+/// The invariants of the ledger, recomputed from the postings and the holds alone.
 fn check(desk: &Desk) {
     let trial = trial_balance(&desk.ledger, None);
     assert!(trial.is_balanced);
@@ -164,7 +164,7 @@ proptest! {
     }
 }
 
-/// Guards the property above: random steps that are all refused would prove nothing.
+/// Guards the property above: random steps that are all rejected would prove nothing.
 #[test]
 fn every_kind_of_event_is_accepted_at_least_once() {
     let mut desk = Desk::new();

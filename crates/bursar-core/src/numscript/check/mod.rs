@@ -14,7 +14,7 @@ use super::render::{Severity, Text, render};
 use super::span::Span;
 use super::value::{Name, Type};
 
-/// One thing that the checker has to say.
+/// One finding of the checker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub severity: Severity,
@@ -32,7 +32,7 @@ impl Finding {
     }
 }
 
-/// Everything the checker finds, in the order of the text. What only compat lets through is then a warning.
+/// All findings, in the order of the text. An error that compat mode tolerates is a warning there.
 pub fn check(script: &Script, features: Features, mode: Mode) -> Vec<Finding> {
     let mut checker = Checker {
         features,

@@ -8,13 +8,12 @@
 mod expression;
 mod movement;
 
-use super::Mode;
 use super::ast::{Call, Declaration, Expr, Script, Sent, Statement};
 use super::error::{Error, ErrorKind, brief};
 use super::lex::{Keyword, Token, lex};
-use super::limits;
 use super::span::Span;
 use super::value::Name;
+use super::{Mode, limits};
 
 type Parsed<T> = Result<T, Box<Error>>;
 

@@ -167,8 +167,8 @@ impl Parser<'_> {
     }
 
     fn target(&mut self) -> Parsed<Target<Expr>> {
-        if self.accept_keyword(Keyword::Kept) {
-            return Ok(Target::Kept);
+        if self.accept_keyword(Keyword::DecodedFlow) {
+            return Ok(Target::DecodedFlow);
         }
         self.keyword(Keyword::To)?;
         Ok(Target::To(self.destination()?))

@@ -11,7 +11,7 @@ pub(super) struct Balances<'a> {
     records: &'a dyn Records,
     mode: Mode,
     rows: Rows,
-    /// What each row was before a change, while an attempt may still be undone.
+    /// The value of each row before a change, while an attempt may still be undone.
     undo: Vec<(Key, Option<Row>)>,
     attempts: usize,
 }
@@ -21,8 +21,8 @@ impl<'a> Balances<'a> {
         Self { records, mode, rows: Rows::default(), undo: Vec::new(), attempts: 0 }
     }
 
-    /// The balance, from the records if it was never looked at. Upstream takes a row that only a credit made for
-    /// the whole balance, and so does compat.
+    /// The balance, from the records at its first use. Upstream takes a row that only a credit created for the whole
+    /// balance, and so does compat mode.
     pub(super) fn load(&mut self, key: &Key) -> Amount {
         let (records, mode) = (self.records, self.mode);
         let row = self

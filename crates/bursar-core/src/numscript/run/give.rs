@@ -1,4 +1,4 @@
-//! Destinations: who pulls how much from the queue.
+//! Destinations: how much each pulls from the queue.
 
 use super::super::amount::Amount;
 use super::super::ast::{Clauses, Destination, DestinationKind, Target};
@@ -38,7 +38,7 @@ impl Run<'_> {
         }
     }
 
-    /// What would receive nothing is not even evaluated.
+    /// A destination that would receive nothing is not evaluated.
     fn give_in_order(&mut self, clauses: &Clauses<Code>, amount: &Amount) -> Ran<()> {
         let mut left = amount.clone();
         for (cap, target) in &clauses.capped {
@@ -60,7 +60,7 @@ impl Run<'_> {
     fn give_target(&mut self, target: &Target<Code>, amount: &Amount) -> Ran<()> {
         match target {
             Target::To(destination) => self.give(destination, amount),
-            Target::Kept => {
+            Target::DecodedFlow => {
                 self.give_back(amount);
                 Ok(())
             }
@@ -87,7 +87,7 @@ impl Run<'_> {
         }
     }
 
-    /// `kept`: the senders have it again, and no posting is made.
+    /// `kept`: returns the money to the senders, without a posting.
     fn give_back(&mut self, amount: &Amount) {
         let mut left = amount.clone();
         while let Some(piece) = self.pull(&left) {

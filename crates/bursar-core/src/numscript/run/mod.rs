@@ -16,15 +16,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub use outcome::{Inputs, Outcome, Posting, Records, Snapshot};
 
-use super::Mode;
 use super::amount::Amount;
 use super::ast::{Sent, Statement};
 use super::compile::{Code, Program};
 use super::error::{Error, ErrorKind};
 use super::feature::Feature;
-use super::limits;
 use super::span::Span;
 use super::value::{Monetary, Name, Value, is_asset};
+use super::{Mode, limits};
 use balances::Balances;
 use rows::Key;
 

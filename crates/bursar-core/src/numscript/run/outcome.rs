@@ -1,4 +1,4 @@
-//! What goes into a run and what comes out of it.
+//! The inputs and the outcome of a run.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub enum Inputs<'a> {
     Values(&'a [Value]),
 }
 
-/// Everything that a program may read.
+/// The records that a program may read.
 pub trait Records {
     /// Zero for an account that was never used.
     fn balance(&self, account: &str, asset: &str, color: &str) -> Amount;
@@ -66,7 +66,7 @@ pub(super) fn asset_base(asset: &str) -> &str {
     asset.split_once('/').map_or(asset, |(base, _)| base)
 }
 
-/// What a successful run did.
+/// The result of a successful run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub postings: Vec<Posting>,

@@ -31,7 +31,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reading a text, and keeping what it says, costs by its length.
+    /// Reading a text and keeping its value costs steps by its length.
     fn parse_as(&mut self, variable: &Variable, text: &str) -> Ran<Value> {
         let steps = u32::try_from(text.len() >> 3).unwrap_or(u32::MAX);
         self.spend(steps, variable.name_span)?;

@@ -15,7 +15,7 @@ pub(super) struct Key {
 /// A balance as far as the run has looked at it.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    /// What the records say, once somebody has asked.
+    /// The balance in the records, once it is read.
     pub(super) base: Option<Amount>,
     /// What the run has added since.
     pub(super) change: Amount,
@@ -32,7 +32,7 @@ impl Row {
 /// Templates touch a handful of rows, and comparing a few names is cheaper than keeping a tree.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// `None` where a row was taken back.
+    /// `None` where a row was removed.
     list: Vec<(Key, Option<Row>)>,
     index: BTreeMap<Key, usize>,
 }
@@ -50,7 +50,7 @@ impl Rows {
         slot.get_or_insert_with(|| first(key))
     }
 
-    /// Puts a row in place, or takes it away.
+    /// Sets a row, or removes it.
     pub(super) fn put(&mut self, key: Key, row: Option<Row>) {
         self.slot(key).1 = row;
     }

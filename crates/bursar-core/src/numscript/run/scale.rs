@@ -3,12 +3,11 @@
 use num_bigint::BigInt;
 use num_integer::Integer as _;
 
-use super::super::Mode;
 use super::super::amount::Amount;
 use super::super::error::ErrorKind;
-use super::super::limits;
 use super::super::span::Span;
 use super::super::value::Name;
+use super::super::{Mode, limits};
 use super::outcome::asset_base;
 use super::{Posting, Ran, Run};
 

@@ -43,7 +43,7 @@ impl Run<'_> {
         .at(source.span))
     }
 
-    /// Takes as much of the amount as the source has, and says how much that was.
+    /// Takes as much of the amount as the source has, and returns how much that was.
     pub(super) fn take_up_to(&mut self, source: &Source<Code>, amount: &Amount) -> Ran<Amount> {
         self.step(source.span)?;
         let amount = &amount.clone().floored();

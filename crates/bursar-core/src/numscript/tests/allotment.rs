@@ -1,4 +1,4 @@
-//! Shares: how portions are read, when they are a whole, and who gets the odd units.
+//! Shares: how portions are read, when they add up to the whole, and which part gets the odd units.
 
 use super::super::portion::{AllotError, Share, allot};
 use super::super::{Mode, Portion, PortionError};
@@ -33,7 +33,7 @@ fn portions_are_read_as_percentage_or_fraction() {
 }
 
 #[test]
-fn what_is_no_portion_is_refused() {
+fn malformed_portions_are_rejected() {
     for text in [
         "",
         "%",

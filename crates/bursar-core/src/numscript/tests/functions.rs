@@ -1,4 +1,4 @@
-//! `save`, metadata, functions, and what each feature turns on.
+//! `save`, metadata, functions, and the effect of each feature.
 
 use super::{Feature, World, send};
 
@@ -130,7 +130,7 @@ fn meta_stands_alone() {
         ("vars { number $x = -meta(@a, \"n\") }", "InvalidNestedMeta"),
         ("set_tx_meta(\"v\", meta(@a, \"n\"))", "InvalidNestedMeta"),
     ]);
-    // It reads the records, not what this program sets.
+    // It reads the records, not the metadata that this program sets.
     world.expect(&[("vars { number $x = meta(@a, \"n\") } set_account_meta(@a, \"n\", 1) set_tx_meta(\"v\", $x)", "tx v=12; @a n=1")]);
 }
 
@@ -184,7 +184,7 @@ fn getters_take_an_amount_apart() {
     ]);
 }
 
-/// A program for each place where a feature is needed, and what it does with it.
+/// A program for each place that needs a feature, and its result with it.
 fn feature_rows() -> Vec<(Feature, String, &'static str)> {
     let vars = |origin: &str| format!("vars {{ string $s monetary $m {origin} }}");
     vec![

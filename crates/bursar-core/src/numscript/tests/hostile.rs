@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::super::{check, limits, parse};
 use super::{Features, Mode, World, send};
 
-/// Parses, checks and runs in both modes; gives what safe mode says.
+/// Parses, checks and runs in both modes; returns the result of safe mode.
 fn survive(world: &World, script: &str) -> String {
     for mode in [Mode::Safe, Mode::Compat] {
         if let Ok(parsed) = parse(script, mode) {

@@ -1,4 +1,4 @@
-//! What the text of a program may look like: comments, numbers, strings, names, brackets.
+//! The lexical rules: comments, numbers, strings, names, brackets.
 
 use super::super::limits;
 use super::{Feature, Mode, World, send};
@@ -244,7 +244,7 @@ fn a_program_is_header_variables_statements_in_that_order() {
 }
 
 #[test]
-fn what_is_no_statement_is_refused() {
+fn malformed_statements_are_rejected() {
     World::empty().expect(&[
         ("send [USD/2 1] ( destination = @z source = @world )", "Parse"),
         ("send [USD/2 1] ( source = @world )", "Parse"),

@@ -1,11 +1,11 @@
-//! The messages for people: each names the place, the reason and the remedy.
+//! The error messages: each names the place, the reason and the remedy.
 
 use std::collections::BTreeSet;
 
 use super::super::{check, limits, parse};
 use super::{Features, Mode, World, send};
 
-/// What the programs say when they fail, one after the other.
+/// The messages of the failing programs, in order.
 #[derive(Default)]
 struct Messages {
     text: String,
@@ -184,7 +184,7 @@ fn a_movement_that_is_refused_says_what_it_means_for_the_money() {
 
 #[test]
 fn a_program_beyond_the_limits_says_which() {
-    // The text that is too long is not worth showing.
+    // The text that is too long is not shown.
     insta::assert_snapshot!(Messages::of(&limits_of_a_run()[1..]).text);
 }
 

@@ -1,6 +1,6 @@
-//! Our own cases for every rule of the language, its properties, and what a hostile program can do.
+//! Cases for every rule of the language, its properties, and hostile programs.
 //!
-//! A run is written as text, so that a test is a table of programs and what they do.
+//! A run is written as text, so that a test is a table of programs and their results.
 
 mod allotment;
 mod faults;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use super::{Error, ErrorKind, Feature, Features, Inputs, Mode, Outcome, Program, Snapshot};
 
-/// What a program finds when it runs: records, variables, features, mode.
+/// The environment of a run: records, variables, features, mode.
 #[derive(Clone, Default)]
 struct World {
     mode: Mode,
@@ -82,7 +82,7 @@ impl World {
         }
     }
 
-    /// Runs every program of the table and compares them all before it complains.
+    /// Runs every program of the table and compares all of them before it fails.
     #[track_caller]
     fn expect<S: AsRef<str>>(&self, table: &[(S, &str)]) {
         let wrong: Vec<String> = table
@@ -154,7 +154,7 @@ fn describe(outcome: &Outcome) -> String {
     if lines.is_empty() { "nothing".to_owned() } else { lines.join("; ") }
 }
 
-/// The kind with its facts. The words for people have their own tests.
+/// The kind with its facts. The messages have their own tests.
 fn describe_error(kind: &ErrorKind) -> String {
     if let ErrorKind::Parse { .. } = kind {
         return "Parse".to_owned();

@@ -91,7 +91,7 @@ fn an_allotment_of_sources_needs_every_part_in_full() {
             "MissingFunds { asset: USD/2, needed: 5, available: 4, account: Some(a) }",
         ),
         ("10", "{ 1/5 from @a remaining from { @a @b } }", "a -> z USD/2 4; b -> z USD/2 6"),
-        // The shortage of one part ends the program, whatever stands around it.
+        // The shortage of one part ends the program, whatever surrounds it.
         (
             "9",
             "{ { 1/2 from @a 1/2 from @b } @world }",
@@ -173,7 +173,7 @@ fn destinations_in_order_fill_up_one_after_the_other() {
         ("3", "{ max [USD/2 4] to @x remaining to @y }", "world -> x USD/2 3"),
         ("3", "{ max [USD/2 -4] to @x remaining to @y }", "world -> y USD/2 3"),
         ("3", "{ max [EUR/2 4] to @x remaining to @y }", "MismatchedCurrency { expected: USD/2, got: EUR/2 }"),
-        // Nothing is left, so the second cap is never looked at.
+        // Nothing is left, so the second cap is not evaluated.
         ("3", "{ max [USD/2 4] to @x max [EUR/2 4] to @y remaining to @y }", "world -> x USD/2 3"),
         ("0", "{ max [EUR/2 4] to @x remaining to @y }", "nothing"),
         (
@@ -216,7 +216,7 @@ fn one_of_the_destinations_takes_everything() {
 }
 
 #[test]
-fn what_is_kept_can_be_sent_again() {
+fn kept_money_can_be_sent_again() {
     World::holding("a USD/2 10").expect(&[
         (
             format!(
@@ -230,7 +230,7 @@ fn what_is_kept_can_be_sent_again() {
             format!("{} {}", send("10", "@a", "{ 1/2 kept 1/2 to @x }"), send("6", "@a", "@y")),
             "MissingFunds { asset: USD/2, needed: 6, available: 5, account: Some(a) }",
         ),
-        // Kept first, so the first sender keeps.
+        // `kept` comes first, so the first sender keeps its money.
         (
             send("12", "{ @a @world }", "{ max [USD/2 11] kept remaining to @x }"),
             "world -> x USD/2 1",

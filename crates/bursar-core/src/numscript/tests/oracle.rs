@@ -1,4 +1,4 @@
-//! The rules of `send` and `save` once more, as plainly as they can be said: copies instead of undo, small numbers.
+//! A naive implementation of `send` and `save`: copies instead of undo, small numbers.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ use super::model::{
 
 type Balances = BTreeMap<Key, i64>;
 
-/// Who gives how much of which colour.
+/// The account, the amount and the colour of a piece.
 #[derive(Clone)]
 struct Piece {
     account: &'static str,
@@ -30,7 +30,7 @@ pub(super) fn describe(movements: &[Movement]) -> String {
     if lines.is_empty() { "nothing".to_owned() } else { lines.join("; ") }
 }
 
-/// What the program moves; `None` if it is refused.
+/// The movements of the program; `None` if it is rejected.
 pub(super) fn run(program: &Program, balances: &[Balance]) -> Option<Vec<Movement>> {
     let mut balances: Balances =
         balances.iter().map(|balance| (balance.key, balance.amount)).collect();
@@ -170,7 +170,7 @@ struct Giving<'a> {
 impl Giving<'_> {
     fn give(&mut self, destination: &Destination, amount: i64) {
         match destination {
-            Destination::Account(account) => self.hand_over(Some(account), amount),
+            Destination::Account(account) => self.deliver(Some(account), amount),
             Destination::Allotment(targets, weights) => {
                 for (target, part) in targets.iter().zip(split(amount, weights, targets.len())) {
                     self.give_target(target, part);
@@ -195,12 +195,12 @@ impl Giving<'_> {
     fn give_target(&mut self, target: &Target, amount: i64) {
         match target {
             Some(destination) => self.give(destination, amount),
-            None => self.hand_over(None, amount),
+            None => self.deliver(None, amount),
         }
     }
 
     /// To an account, or back to the senders.
-    fn hand_over(&mut self, to: Option<&'static str>, amount: i64) {
+    fn deliver(&mut self, to: Option<&'static str>, amount: i64) {
         let mut left = amount;
         while left > 0 {
             let mut first = self.queue.pop_front().unwrap();

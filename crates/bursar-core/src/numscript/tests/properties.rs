@@ -1,4 +1,4 @@
-//! What holds for every program: money is conserved, floors are kept, and no text makes the engine panic.
+//! The properties of every program: money is conserved, floors are kept, and no text makes the engine panic.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn world(balances: &[Balance]) -> World {
     world
 }
 
-/// What every account has afterwards.
+/// The balances of all accounts afterwards.
 fn ends(balances: &[Balance], outcome: &Outcome) -> BTreeMap<(String, String, String), BigInt> {
     let mut ends = BTreeMap::new();
     for Balance { key: (account, asset, color), amount } in balances {
@@ -151,7 +151,7 @@ proptest! {
     }
 }
 
-/// Parses, checks, runs and renders whatever comes out.
+/// Parses, checks, runs and renders the text.
 fn exercise(text: &str) -> bool {
     let mut parses = false;
     for mode in [Mode::Safe, Mode::Compat] {
@@ -243,7 +243,7 @@ const CORPUS: &[&str] = &[
     "send [USD/2 6] ( source = { 1/3 from @a 33.3% from @world remaining from @b allowing unbounded overdraft } destination = @z )",
 ];
 
-/// A program of the corpus with some bytes removed, repeated, replaced or exchanged for a word.
+/// A program of the corpus with some bytes removed, repeated, replaced or exchanged for a keyword.
 fn edited() -> impl Strategy<Value = String> {
     let places = (any::<prop::sample::Index>(), 0_usize..12);
     let edit = (places, prop::sample::select(WORDS), any::<u8>(), 0_u8..8);

@@ -9,7 +9,7 @@ fn holding(balances: &str) -> World {
 const SCALED: &str = "@a with scaling through @s";
 
 #[test]
-fn what_is_held_at_the_sent_scale_is_used_first() {
+fn money_at_the_sent_scale_is_used_first() {
     holding("a USD/2 10, a USD/4 1000").expect_from(&[
         ("10", SCALED, "a -> z USD/2 10"),
         ("12", SCALED, "a -> s USD/4 200; s -> a USD/2 2; a -> z USD/2 12"),
@@ -69,7 +69,7 @@ fn only_a_known_account_can_be_scaled() {
             "InvalidUnboundedAddressInScalingAddress { name: world }",
         ),
     ]);
-    // A plain use anywhere makes it known, with nothing in it.
+    // A plain use anywhere makes the account known, with an empty balance.
     world.expect(&[(send("0", SCALED, "@z") + &send("0", "@a", "@z"), "nothing")]);
 }
 

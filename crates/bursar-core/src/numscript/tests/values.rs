@@ -78,7 +78,7 @@ fn metadata_shows_every_type_as_text() {
     assert_eq!(outcome.tx_metadata["v"].kind(), Type::Portion, "the value keeps its type");
 }
 
-/// What each type makes of a text: the value shown again, or the kind of the error.
+/// The reading of a text by each type: the value as text, or the kind of the error.
 fn read(kind: Type, text: &str) -> String {
     match kind.parse(text) {
         Ok(value) => {
@@ -260,7 +260,7 @@ fn amounts_and_source_addresses_fail_before_the_first_statement() {
         (format!("{poor} {}", send("1", "@world \\ $no", "@z")), unbound),
         (format!("{poor} save [USD/2 $no] from @a"), unbound),
         (format!("{poor} save [USD/2 1] from $no"), unbound),
-        // What is not needed to find the balances waits for its turn.
+        // An expression that the balances do not depend on is evaluated later.
         (format!("{poor} {}", send("1", "@world", "$no")), missing),
         (format!("{poor} {}", send("1", "max $no from @a", "@z")), missing),
         (format!("{poor} {}", send("1", "{ $no from @a }", "@z")), missing),

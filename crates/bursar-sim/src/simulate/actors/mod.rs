@@ -1,24 +1,27 @@
-//! Everybody who asks for something. A new actor is a file here and a line in `all`.
+//! Actors: the callers of this world. Those of one domain live in its folder; a new actor is a file and a line in
+//! `all`.
 
-mod blunders;
-mod house;
-mod mail;
-mod merchants;
-mod operators;
-mod providers;
+mod admins;
+mod invalid_requests;
 
+use super::payins::providers::Providers;
+use super::payouts::merchants::Merchants;
+use super::payouts::operators::Operators;
 use super::scene::Actor;
+use super::webhooks::endpoint_admins::EndpointAdmins;
+use admins::Admins;
+use invalid_requests::InvalidRequests;
 
-/// Merchants that there are; the last one is closed now and then.
+/// The merchants; the last one is closed now and then.
 pub(crate) const MERCHANTS: [&str; 4] = ["m1", "m2", "m3", "m4"];
 
 pub(crate) fn all(seed: u64) -> Vec<Box<dyn Actor>> {
     vec![
-        Box::new(house::House::new(seed)),
-        Box::new(providers::Providers::new(seed)),
-        Box::new(merchants::Merchants::new(seed)),
-        Box::new(operators::Operators::new(seed)),
-        Box::new(blunders::Blunders::new(seed)),
-        Box::new(mail::Post::new(seed)),
+        Box::new(Admins::new(seed)),
+        Box::new(Providers::new(seed)),
+        Box::new(Merchants::new(seed)),
+        Box::new(Operators::new(seed)),
+        Box::new(InvalidRequests::new(seed)),
+        Box::new(EndpointAdmins::new(seed)),
     ]
 }

@@ -1,13 +1,15 @@
-//! What is looked at when somebody is answered: the answer is in the books, it is the answer that was given before, and
-//! it has the right price.
+//! Checks of every answer: it is in the books, it is the answer that was given before, and it has the right price.
 
-use bursar_core::flow::Flow;
-use bursar_core::idempotency::{FlowReply, Key};
+use std::sync::Arc;
+
+use bursar_core::flow::{Flow, FlowView};
+use bursar_core::idempotency::Key;
 use bursar_core::ids::{FlowId, PayInId, PayoutId};
-use bursar_core::ledger::Posted;
+use bursar_core::ledger::{self, Posted};
 use bursar_core::money::Currency;
-use bursar_core::payin::Said;
-use bursar_core::request::{Answer, Body, Reply};
+use bursar_core::payins::{self, ProviderStatus};
+use bursar_core::payouts;
+use bursar_core::turn::{Answer, Body, Reply};
 
 use super::super::invariant::Invariant;
 use super::super::swarm::{PAYIN_PRICE, PAYOUT_PRICE};
@@ -18,44 +20,40 @@ use super::{Audit, minor, price};
 #[derive(Debug)]
 pub(super) struct Given {
     asked: String,
-    reply: FlowReply,
+    reply: FlowView,
+}
+
+/// A flow, as an answer shows it.
+struct Shown {
+    id: Option<FlowId>,
+    version: u64,
+    fee: String,
+    vat: String,
+    view: FlowView,
 }
 
 impl Audit {
     pub(crate) fn answered(&mut self, body: &Body, answer: &Answer) {
         let Ok(reply) = answer else { return };
-        match reply {
-            Reply::Flow { reply, .. } => {
-                self.look_at_flow_reply(reply);
-                if let Some(key) = key(body) {
-                    self.look_at_key(key, body, reply);
-                }
-                self.remember(body, reply);
+        if let Some(shown) = shown(reply) {
+            self.look_at_flow_reply(&shown);
+            if let Some(key) = key(body) {
+                self.look_at_key(key, body, &shown);
             }
-            Reply::Posted(Posted::New(id) | Posted::Replayed(id)) => {
-                let is_there = self.transactions.contains(id);
-                self.check(Invariant::AnswerIsSaved, "", is_there, || {
-                    format!("{id} was answered and is not in the books")
-                });
-                self.remember_by_hand(body);
-            }
-            Reply::Woken(_)
-            | Reply::Delivering(_)
-            | Reply::Driven(_)
-            | Reply::Carried(_)
-            | Reply::Replayed(_)
-            | Reply::Noted { .. }
-            | Reply::Registered { .. } => {}
+            self.remember(body, &shown);
+        }
+        if let Reply::Ledger(ledger::Reply::Posted(posted)) = reply {
+            let (Posted::New(id) | Posted::Replayed(id)) = posted;
+            let is_there = self.transactions.contains(id);
+            self.check(Invariant::AnswerIsSaved, "", is_there, || {
+                format!("{id} was answered and is not in the books")
+            });
+            self.remember_by_hand(body);
         }
     }
 
-    fn look_at_flow_reply(&mut self, reply: &FlowReply) {
-        let (id, version) = match reply {
-            FlowReply::Payout(view) => (flow_id(&view.id), view.version),
-            FlowReply::PayIn(view) => (flow_id(&view.id), view.version),
-            FlowReply::Reservation(view) => (None, view.version),
-            FlowReply::Delivery(_) => return,
-        };
+    fn look_at_flow_reply(&mut self, shown: &Shown) {
+        let (id, version) = (shown.id, shown.version);
         let about = id.map(|id| self.name(id)).unwrap_or_default();
         let flow: Option<&Flow> = id.and_then(|id| self.flows.get(&id));
         let is_there = flow.is_some_and(|flow| flow.version >= version);
@@ -65,54 +63,57 @@ impl Audit {
     }
 
     /// The same request gets the same reply; another one under the same key gets none.
-    fn look_at_key(&mut self, key: &Key, body: &Body, reply: &FlowReply) {
-        let name = (key.scope().to_owned(), key.words().to_owned());
+    fn look_at_key(&mut self, key: &Key, body: &Body, shown: &Shown) {
+        let name = (key.scope().to_owned(), key.value().to_owned());
         let asked = format!("{body:?}");
-        let about = match reply {
-            FlowReply::Payout(view) => flow_id(&view.id).map(|id| self.name(id)),
-            FlowReply::PayIn(view) => flow_id(&view.id).map(|id| self.name(id)),
-            FlowReply::Reservation(_) | FlowReply::Delivery(_) => None,
-        };
+        let about = shown.id.map(|id| self.name(id)).unwrap_or_default();
         let is_same = self
             .replies
             .get(&name)
-            .is_none_or(|given| given.asked == asked && given.reply == *reply);
-        self.check(Invariant::SameKeySameReply, &about.unwrap_or_default(), is_same, || {
-            format!("key {} was answered in two ways", key.words())
+            .is_none_or(|given| given.asked == asked && given.reply == shown.view);
+        self.check(Invariant::SameKeySameReply, &about, is_same, || {
+            format!("key {} was answered in two ways", key.value())
         });
-        self.replies.entry(name).or_insert(Given { asked, reply: reply.clone() });
+        self.replies.entry(name).or_insert(Given { asked, reply: shown.view.clone() });
     }
 
     /// What was asked for, at the price that we know.
-    fn remember(&mut self, body: &Body, reply: &FlowReply) {
-        let (order, said, id) = match (body, reply) {
-            (Body::CreatePayout { payout, .. }, FlowReply::Payout(view)) => {
-                let order = order(&payout.merchant, &payout.currency, &payout.amount, true);
-                (order, [view.fee.clone(), view.vat.clone()], flow_id(&view.id))
+    fn remember(&mut self, body: &Body, shown: &Shown) {
+        let order = match body {
+            Body::Payouts(payouts::Request::Create(it)) => {
+                let payout = &it.payout;
+                order(&payout.merchant, &payout.currency, &payout.amount, true)
             }
-            (Body::TakePayIn(payin), FlowReply::PayIn(view)) => {
-                let order = order(&payin.merchant, &payin.currency, &payin.amount, false);
-                (order, [view.fee.clone(), view.vat.clone()], flow_id(&view.id))
+            Body::PayIns(payins::Request::NewPayIn(payin)) => {
+                order(&payin.merchant, &payin.currency, &payin.amount, false)
             }
-            _ => return,
+            Body::Payouts(_)
+            | Body::Ledger(_)
+            | Body::Webhooks(_)
+            | Body::Registry(_)
+            | Body::Freezes(_)
+            | Body::Flows(_)
+            | Body::Host(_) => return,
         };
-        let (Some(order), Some(id)) = (order, id) else { return };
+        let (Some(order), Some(id)) = (order, shown.id) else { return };
         let decimals = u32::from(order.purse.1.decimals());
-        let said = said.map(|text| minor(&text, decimals));
+        let said = [&shown.fee, &shown.vat].map(|text| minor(text, decimals));
         let about = self.name(id);
         let is_right = said == [Some(order.fee), Some(order.vat)];
         self.check(Invariant::RightPrice, &about, is_right, || {
             format!("fee and VAT are {said:?}, should be {} and {}", order.fee, order.vat)
         });
         self.orders.insert(id, order);
-        if matches!(body, Body::TakePayIn(payin) if payin.said == Said::Completed) {
+        if let Body::PayIns(payins::Request::NewPayIn(payin)) = body
+            && payin.said == ProviderStatus::Completed
+        {
             self.completed.insert(id);
         }
     }
 
     /// What a posting by hand does to its merchant, once for each reference.
     fn remember_by_hand(&mut self, body: &Body) {
-        let (Body::Post(event) | Body::PostByHand { event, .. }) = body else { return };
+        let Body::Ledger(ledger::Request::Post(ledger::Post { event, .. })) = body else { return };
         let text = |name: &str| event.variables.get(name).map(String::as_str);
         let sign = match event.name.as_str() {
             "ADJUSTMENT_CREDIT" => 1,
@@ -129,38 +130,53 @@ impl Audit {
         self.by_hand.insert(key, ((merchant.to_owned(), currency), sum.saturating_mul(sign)));
     }
 
-    /// Something that was posted by hand was taken back.
-    pub(crate) fn taken_back(&mut self, event: &str, reference: &str) {
+    /// A posting by hand was reverted.
+    pub(crate) fn reverted(&mut self, event: &str, reference: &str) {
         self.by_hand.remove(&(event.to_owned(), reference.to_owned()));
     }
 }
 
+/// Another report about a pay-in is answered with the pay-in as it stands: its key is checked where it is used.
 fn key(body: &Body) -> Option<&Key> {
     match body {
-        Body::CreatePayout { key, .. }
-        | Body::CreateDrivenPayout { key, .. }
-        | Body::CancelPayout { key, .. }
-        | Body::ResolvePayout { key, .. }
-        | Body::Reserve { key, .. }
-        | Body::Decide { key, .. } => Some(key),
-        // Whoever speaks about a pay-in again gets it as it stands; its key is looked at where it is used.
-        Body::TakePayIn(_)
-        | Body::Post(_)
-        | Body::PostByHand { .. }
-        | Body::Report(_)
-        | Body::Tell(_)
-        | Body::Switch(_)
-        | Body::Register(_)
-        | Body::Wake(_)
-        | Body::Mail(_)
-        | Body::Drive(_)
-        | Body::SetAside { .. } => None,
+        Body::Payouts(payouts::Request::Create(it)) => Some(&it.key),
+        Body::Payouts(payouts::Request::Cancel(it)) => Some(&it.key),
+        Body::Payouts(payouts::Request::Resolve(it)) => Some(&it.key),
+        Body::Payouts(payouts::Request::Callback(_))
+        | Body::PayIns(_)
+        | Body::Ledger(_)
+        | Body::Webhooks(_)
+        | Body::Registry(_)
+        | Body::Freezes(_)
+        | Body::Flows(_)
+        | Body::Host(_) => None,
     }
 }
 
-fn flow_id(text: &str) -> Option<FlowId> {
-    let payout = text.parse::<PayoutId>().map(FlowId::from);
-    payout.or_else(|_| text.parse::<PayInId>().map(FlowId::from)).ok()
+fn shown(reply: &Reply) -> Option<Shown> {
+    match reply {
+        Reply::Payouts(payouts::Reply::Payout(given)) => Some(Shown {
+            id: given.view.id.parse::<PayoutId>().ok().map(FlowId::from),
+            version: given.view.version,
+            fee: given.view.fee.clone(),
+            vat: given.view.vat.clone(),
+            view: FlowView::Payout(Arc::clone(&given.view)),
+        }),
+        Reply::PayIns(payins::Reply::PayIn(given)) => Some(Shown {
+            id: given.view.id.parse::<PayInId>().ok().map(FlowId::from),
+            version: given.view.version,
+            fee: given.view.fee.clone(),
+            vat: given.view.vat.clone(),
+            view: FlowView::PayIn(Arc::clone(&given.view)),
+        }),
+        Reply::Payouts(payouts::Reply::Accepted(_))
+        | Reply::Ledger(_)
+        | Reply::Webhooks(_)
+        | Reply::Registry(_)
+        | Reply::Freezes(_)
+        | Reply::Flows(_)
+        | Reply::Host(_) => None,
+    }
 }
 
 fn order(merchant: &str, currency: &str, amount: &str, is_payout: bool) -> Option<Order> {

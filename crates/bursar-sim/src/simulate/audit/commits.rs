@@ -1,52 +1,18 @@
-//! What is looked at in the moment in which a commit is saved.
+//! Checks of every commit, at the moment at which it is saved.
 
 use std::collections::BTreeSet;
 
-use bursar_core::commit::{Commit, FlowWrite};
-use bursar_core::control::Scope;
-use bursar_core::effect::{Call, Effect};
-use bursar_core::flow::FlowState;
 use bursar_core::money::Currency;
-use bursar_core::payout::Payout;
+use bursar_core::turn::{Commit, FlowWrite};
 
-use super::super::channel::Channels;
+use super::super::calls::Calls;
 use super::super::invariant::Invariant;
+use super::super::kinds::{Kind, status_of};
+use super::super::payouts::channel::Channels;
 use super::Audit;
 
-/// The arrows of the diagrams. A commit may hold several steps of one flow; then each step is an arrow.
-const PAYOUT_ARROWS: [(&str, &[&str]); 11] = [
-    ("SCHEDULED", &["READY", "CANCELLED"]),
-    ("READY", &["SUBMITTING", "CANCELLED", "PROCESSING", "SUCCESS", "RETURNED", "FAILED", "STUCK"]),
-    (
-        "SUBMITTING",
-        &["READY", "UNCONFIRMED", "PROCESSING", "STUCK", "SUCCESS", "RETURNED", "FAILED"],
-    ),
-    ("UNCONFIRMED", &["READY", "PROCESSING", "STUCK", "SUCCESS", "RETURNED", "FAILED"]),
-    ("PROCESSING", &["READY", "STUCK", "SUCCESS", "RETURNED", "FAILED"]),
-    ("STUCK", &["READY", "SUCCESS", "RETURNED", "FAILED"]),
-    ("SUCCESS", &["RETURNED"]),
-    ("FAILED", &["LATE_SUCCESS", "RETURNED"]),
-    ("CANCELLED", &["LATE_SUCCESS", "RETURNED"]),
-    ("LATE_SUCCESS", &["RETURNED"]),
-    ("RETURNED", &[]),
-];
-const DELIVERY_ARROWS: [(&str, &[&str]); 6] = [
-    ("PENDING", &["DELIVERING", "CANCELLED", "DELIVERED"]),
-    ("DELIVERING", &["DELIVERED", "WAITING_RETRY", "PENDING", "DLQ", "CANCELLED"]),
-    ("WAITING_RETRY", &["DELIVERING", "CANCELLED", "DELIVERED"]),
-    ("DLQ", &["PENDING", "DELIVERED"]),
-    ("CANCELLED", &["PENDING", "DELIVERED"]),
-    ("DELIVERED", &["PENDING"]),
-];
-const PAYIN_ARROWS: [(&str, &[&str]); 4] = [
-    ("PENDING", &["COLLECTED", "FAILED"]),
-    ("FAILED", &["COLLECTED"]),
-    ("COLLECTED", &["CONTRADICTED"]),
-    ("CONTRADICTED", &[]),
-];
-
 impl Audit {
-    /// Something was saved, whatever anybody was told about it.
+    /// A commit was saved, with or without an answer to the caller.
     pub(crate) fn saw(&mut self, commit: &Commit, channels: &Channels, times: (u64, u64)) {
         self.commits = self.commits.saturating_add(1);
         self.follow_events(commit);
@@ -63,27 +29,20 @@ impl Audit {
         for write in &commit.flows {
             self.look_at_payout(write, channels);
         }
-        self.follow_mail(commit, times);
+        let calls = Calls::new(commit.effects.iter().cloned());
+        self.follow_webhooks(commit, &calls.webhooks, times);
         self.follow_money(commit);
-        // Whoever asks comes before whatever is woken: a freeze holds for its own commit too.
+        // Requests come before claims: a freeze holds for its own commit too.
         if let Some(freezes) = commit.control.as_ref().and_then(|write| write.freezes.as_ref()) {
             self.frozen = freezes.keys().cloned().collect();
         }
-        for effect in &commit.effects {
-            self.look_at_effect(effect);
+        for call in &calls.channels {
+            self.look_at_call(call);
         }
-        for entry in &commit.audit {
-            if entry.action == "payout.propose" || sends_or_books(&entry.action) {
-                let who = self.deciders.entry(entry.resource.clone()).or_default();
-                // Two keys of one person are one person.
-                let person = entry.actor.rsplit_once('/').map_or(&*entry.actor, |(name, _)| name);
-                who.insert(person.to_owned());
-            }
-        }
-        self.look_at_decisions(commit);
+        self.follow_decisions(commit);
     }
 
-    /// What is told has numbers without gaps, and goes along the arrows.
+    /// Events are numbered without gaps, and follow the arrows.
     fn follow_events(&mut self, commit: &Commit) {
         for event in &commit.events {
             let last = self.sequences.insert(event.resource.clone(), event.sequence);
@@ -94,102 +53,62 @@ impl Audit {
             });
         }
         for write in &commit.flows {
-            let told = self.sequences.get(&write.after.name()).copied().unwrap_or_default();
+            let emitted = self.sequences.get(&write.after.name()).copied().unwrap_or_default();
             let about = self.name(write.after.id);
-            self.check(Invariant::EventsWithoutGap, &about, told == write.after.sequence, || {
-                format!("{} events are counted, {told} were told", write.after.sequence)
-            });
+            self.check(
+                Invariant::EventsWithoutGap,
+                &about,
+                emitted == write.after.sequence,
+                || format!("{} events are counted, {emitted} were emitted", write.after.sequence),
+            );
             self.look_at_arrows(write, commit);
         }
     }
 
     fn look_at_arrows(&mut self, write: &FlowWrite, commit: &Commit) {
         let resource = write.after.name();
-        let told = commit.events.iter().filter(|event| event.resource == resource);
-        let told = told.filter_map(|event| event.kind.split_once('.'));
-        let told = told.map(|(of, status)| match (of, status) {
-            ("payin", "success") => "COLLECTED".to_owned(),
-            _ => status.to_ascii_uppercase(),
-        });
+        let emitted = commit.events.iter().filter(|event| event.resource == resource);
+        let emitted: Vec<String> = emitted.map(|event| status_of(&event.kind)).collect();
+        let kind = Kind::of(&write.after.state);
         let mut status = write.before.as_ref().map(|flow| flow.state.status().to_owned());
         let about = self.name(write.after.id);
-        for next in told.collect::<Vec<_>>() {
-            let arrows: &[(&str, &[&str])] = match write.after.state {
-                FlowState::Payout(_) => &PAYOUT_ARROWS,
-                FlowState::PayIn(_) => &PAYIN_ARROWS,
-                FlowState::Reservation(_) | FlowState::Delivery(_) => &[],
-            };
-            let is_listed = status.as_ref().is_none_or(|status| {
-                // A case may be opened where nothing else changes.
-                let mut from = arrows.iter().filter(|(from, _)| from == status);
-                *status == next || from.any(|(_, to)| to.contains(&next.as_str()))
-            });
+        for next in emitted {
+            // A case may be opened where nothing else changes.
+            let is_listed = status
+                .as_ref()
+                .is_none_or(|status| *status == next || kind.next(status).contains(&next.as_str()));
             let from = status.replace(next.clone()).unwrap_or_default();
             self.check(Invariant::ListedTransition, &about, is_listed, || {
                 format!("{from} became {next}")
             });
         }
         let now = write.after.state.status();
-        if write.after.state.delivery().is_some() {
-            self.look_at_delivery_arrows(&about, status.as_deref(), now);
+        if !write.after.state.info().notifies {
+            self.look_at_unnotified(kind, &about, (status.as_deref(), now));
             return;
         }
         self.check(Invariant::EventsWithoutGap, &about, status.as_deref() == Some(now), || {
-            format!("it became {now}, and nobody was told")
+            format!("it became {now}, without an event")
         });
     }
 
-    /// Nobody is told about deliveries, and a commit may hold two steps of one.
-    fn look_at_delivery_arrows(&mut self, about: &str, before: Option<&str>, now: &str) {
-        let next = |from: &str| {
-            let arrows = DELIVERY_ARROWS.iter().find(|(status, _)| *status == from);
-            arrows.map_or(&[][..], |(_, to)| to)
-        };
+    /// A flow without events of its own: a commit may hold two steps of it.
+    fn look_at_unnotified(&mut self, kind: &Kind, about: &str, step: (Option<&str>, &str)) {
+        let (before, now) = step;
+        let reaches = |from: &str, to: &str| kind.next(from).contains(&to);
         let is_listed = match before {
-            // What is told may be sent at once.
-            None => now == "PENDING" || next("PENDING").contains(&now),
+            // A new flow may make its first step at once.
+            None => {
+                kind.arrows.first().is_some_and(|(first, _)| *first == now || reaches(first, now))
+            }
             Some(from) => {
-                let mut one = next(from).iter();
-                from == now || one.any(|step| *step == now || next(step).contains(&now))
+                let mut one = kind.next(from).iter();
+                from == now || one.any(|step| *step == now || reaches(step, now))
             }
         };
         self.check(Invariant::ListedTransition, about, is_listed, || {
             format!("{} became {now}", before.unwrap_or("nothing"))
         });
-    }
-
-    fn look_at_payout(&mut self, write: &FlowWrite, channels: &Channels) {
-        let Some(payout) = write.after.state.payout() else { return };
-        let before = write.before.as_ref().and_then(|flow| flow.state.payout());
-        let about = self.name(write.after.id);
-        let live = payout.attempts.iter().filter(|attempt| attempt.is_live()).count();
-        self.check(Invariant::OneLiveAttempt, &about, live <= 1, || {
-            format!("{live} attempts may be paid")
-        });
-        if payout.settled.is_some() && before.is_none_or(|before| before.settled.is_none()) {
-            let settled =
-                payout.attempts.iter().find(|attempt| Some(attempt.number) == payout.settled);
-            let is_paid = settled.is_some_and(|attempt| {
-                let name = (payout.terms.channel.clone(), attempt.reference.clone());
-                channels.truth(&name).is_paid()
-            });
-            self.check(Invariant::SettledIsPaid, &about, is_paid, || {
-                "settled, and the channel has not paid".to_owned()
-            });
-        }
-        let is_over = |payout: &Payout| matches!(payout.state.status(), "FAILED" | "CANCELLED");
-        if is_over(payout) && !before.is_some_and(is_over) {
-            let wrong = payout.attempts.iter().find_map(|attempt| {
-                let name = (payout.terms.channel.clone(), attempt.reference.clone());
-                let is_paid = channels.truth(&name).is_paid();
-                (is_paid || channels.may_be_paid(&name)).then_some((attempt.number, is_paid))
-            });
-            self.check(Invariant::ReleasedIsNotPaid, &about, wrong.is_none(), || {
-                let (number, is_paid) = wrong.unwrap_or_default();
-                let how = if is_paid { "was paid" } else { "may still be paid" };
-                format!("released, and attempt {number} {how}")
-            });
-        }
     }
 
     /// Accounts are what the postings make them, and the sides are equal.
@@ -231,47 +150,4 @@ impl Audit {
             });
         }
     }
-
-    /// What is planned to be sent is not frozen by anything that was saved before.
-    fn look_at_effect(&mut self, effect: &Effect) {
-        if !matches!(effect.call, Call::Submit { .. }) {
-            return;
-        }
-        let merchant = self.flows.get(&effect.flow).map(|flow| flow.merchant.clone());
-        let scopes = [
-            Scope::Global,
-            Scope::Channel(effect.channel.clone()),
-            Scope::Merchant(merchant.unwrap_or_default()),
-        ];
-        let frozen = scopes.iter().find(|scope| self.frozen.contains(scope)).cloned();
-        let about = self.name(effect.flow);
-        self.check(Invariant::FrozenIsNotSent, &about, frozen.is_none(), || {
-            let scope = frozen.map(|scope| scope.to_string()).unwrap_or_default();
-            format!("planned to be sent, and {scope} is frozen")
-        });
-    }
-
-    fn look_at_decisions(&mut self, commit: &Commit) {
-        let decided = commit.audit.iter().filter(|entry| sends_or_books(&entry.action));
-        let decided: Vec<&str> = decided.map(|entry| entry.resource.as_str()).collect();
-        for resource in decided {
-            let flow = commit.flows.iter().find(|write| write.after.name() == resource);
-            let Some(flow) = flow.map(|write| &write.after) else { continue };
-            let Some(funds) = flow.state.funds() else { continue };
-            let amount = funds.amount;
-            let unit = 10_i64.saturating_pow(u32::from(amount.currency().decimals()));
-            let limit = super::super::swarm::FOUR_EYES_ABOVE.saturating_mul(unit);
-            let people = self.deciders.get(resource).map_or(0, BTreeSet::len);
-            let about = self.name(flow.id);
-            let is_enough = people >= 2 || amount.minor() <= limit;
-            self.check(Invariant::TwoPeople, &about, is_enough, || {
-                format!("{amount} was decided by {people}")
-            });
-        }
-    }
-}
-
-/// Whether a decision moves money, and so needs two people if it is much.
-fn sends_or_books(action: &str) -> bool {
-    matches!(action, "payout.confirm_paid" | "payout.confirm_not_paid" | "payout.new_attempt")
 }

@@ -1,20 +1,21 @@
-//! What is looked at when the books are opened anew, and when everything has come to rest.
+//! Checks when a process reopens the books, and when the world has come to rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::flow::Flow;
 use bursar_core::ids::FlowId;
 use bursar_core::ledger::HoldState;
-use bursar_core::rulebook::Rulebook;
+use bursar_core::ledger::rulebook::Rulebook;
 use bursar_store::{Query, StoreError, Walk as _};
 
-use super::super::channel::Channels;
 use super::super::invariant::Invariant;
+use super::super::payouts::channel::Channels;
+use super::super::payouts::truths;
 use super::{Audit, Purse};
 use crate::truth::Truth;
 
 impl Audit {
-    /// The books say what was saved, after whatever happened to whoever wrote them.
+    /// The books say what was saved, after a crash as well.
     pub(crate) async fn look_again(&mut self, books: &mut impl Query) -> Result<(), StoreError> {
         let flows = books.flows(None, u32::MAX).await?;
         let found: BTreeMap<FlowId, &Flow> = flows.iter().map(|flow| (flow.id, flow)).collect();
@@ -69,37 +70,6 @@ impl Audit {
         Ok(())
     }
 
-    /// One payout against the channel's own books.
-    fn compare(&mut self, flow: &Flow, channels: &Channels) {
-        let Some(payout) = flow.state.payout() else { return };
-        let channel = &payout.terms.channel;
-        let name = |reference: &str| (channel.clone(), reference.to_owned());
-        let truths =
-            payout.attempts.iter().map(|attempt| channels.truth(&name(&attempt.reference)));
-        let truths: Vec<Truth> = truths.collect();
-        let status = flow.state.status();
-        let is_right = if truths.contains(&Truth::Returned) {
-            status == "RETURNED"
-        } else if truths.contains(&Truth::Paid) {
-            matches!(status, "SUCCESS" | "LATE_SUCCESS")
-        } else {
-            matches!(status, "FAILED" | "CANCELLED")
-        };
-        let about = self.name(flow.id);
-        self.check(Invariant::LedgerIsWorld, &about, is_right, || {
-            format!("it is {status}, and {channel} has {truths:?}")
-        });
-        let asked = self.orders.get(&flow.id).map(|order| order.amount);
-        for attempt in &payout.attempts {
-            let case = channels.cases.get(&name(&attempt.reference));
-            let paid = case.filter(|case| case.truth.is_paid()).map(|case| case.amount.minor());
-            let is_right = paid.is_none_or(|paid| Some(i128::from(paid)) == asked);
-            self.check(Invariant::LedgerIsWorld, &about, is_right, || {
-                format!("{channel} paid {paid:?}, {asked:?} was asked for")
-            });
-        }
-    }
-
     /// Every merchant has what came in less what went out, by our own arithmetic.
     fn compare_merchants(&mut self, flows: &[Flow], channels: &Channels) {
         let mut expected: BTreeMap<Purse, i128> = BTreeMap::new();
@@ -114,10 +84,7 @@ impl Audit {
             let Some(order) = self.orders.get(&flow.id) else { continue };
             let charges = order.fee.saturating_add(order.vat);
             if let Some(payout) = flow.state.payout() {
-                let truths = payout.attempts.iter().map(|attempt| {
-                    channels.truth(&(payout.terms.channel.clone(), attempt.reference.clone()))
-                });
-                let truths: Vec<Truth> = truths.collect();
+                let truths = truths(payout, channels);
                 let is_returned = truths.contains(&Truth::Returned);
                 if is_returned || truths.contains(&Truth::Paid) {
                     add(&order.purse, order.amount.saturating_add(charges).saturating_neg());

@@ -1,8 +1,8 @@
 //! The auditor's own arithmetic: fees, VAT, and what every account must have.
 
-use bursar_core::chart::Class;
-use bursar_core::journal::WORLD;
 use bursar_core::ledger::Transaction;
+use bursar_core::ledger::chart::Class;
+use bursar_core::ledger::journal::WORLD;
 use bursar_core::money::Currency;
 
 use super::super::swarm::Price;

@@ -1,8 +1,8 @@
-//! The one place where the nets (`golden`, `histories`, `digest`) touch types of the core that may be renamed.
+//! Adapter between the golden tests (`golden`, `histories`, `digest`) and types of the core that may be renamed.
 //!
-//! `stored` reads and writes stored texts, `requests` makes requests, `text` writes what a turn decided as lines. All
-//! texts are stored forms, ids, codes and fixed words; none is the `Debug` form of a type. A redesign of the core
-//! changes these files, and no golden file.
+//! `stored` decodes and encodes stored texts, `requests` makes requests, `text` writes a commit as lines. All texts are
+//! stored forms, ids, codes and fixed words; none is the `Debug` form of a type. A redesign of the core changes these
+//! files, and no golden file.
 
 pub(crate) mod requests;
 pub(crate) mod stored;
@@ -28,8 +28,8 @@ pub(crate) fn lines(texts: impl IntoIterator<Item = impl AsRef<str>>) -> String 
     lines
 }
 
-/// Compares a text with a golden file under `tests/it`. With `BURSAR_BLESS=1` the file is written instead; look at
-/// the difference before it is committed.
+/// Compares a text with a golden file under `tests/it`. With `BURSAR_BLESS=1` it writes the file instead; review the
+/// difference before committing it.
 pub(crate) fn assert_golden(file: &str, found: &str) {
     let path = golden_path(file);
     if std::env::var_os("BURSAR_BLESS").is_some() {

@@ -1,138 +1,132 @@
-//! Requests: one function for each, so that another shape of the core's requests changes this file alone.
+//! One function per request, so that a change of the core's request types changes this file only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bursar_core::attempt::Evidence;
-use bursar_core::control::Switch;
-use bursar_core::delivery;
-use bursar_core::drive::{Drive, Look, Refused};
-use bursar_core::host::{Errand, Taken};
+use bursar_core::flow::host::{
+    AckOutbox, ClaimOutbox, OutboxAck, OutboxEntry, Poll, RecordRefusal,
+};
+use bursar_core::flow::{self, ClaimDue, EffectOutcome, FailureCause, Load, Outcome};
+use bursar_core::freezes::FreezeChange;
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{DeliveryId, EndpointId, FlowId};
-use bursar_core::ledger::Event;
-use bursar_core::payin::NewPayIn;
-use bursar_core::payout::{self, Cancellation, NewPayout, Resolution};
+use bursar_core::ledger::{LedgerEvent, Post};
+use bursar_core::payins::NewPayIn;
+use bursar_core::payouts::attempt::Evidence;
+use bursar_core::payouts::{
+    self, Callback, Cancel, Cancellation, Create, NewPayout, Resolution, Resolve,
+};
 use bursar_core::registry::{Change, Registration};
-use bursar_core::request::{Blame, Body, Busy, Deliver, Mail, News, Report, Told, Wake};
+use bursar_core::turn::Body;
+use bursar_core::webhooks::{self, StartDeliveries, delivery};
 
-pub(crate) fn post(event: Event, actor: Option<&str>) -> Body {
-    match actor {
-        Some(actor) => Body::PostByHand { actor: actor.to_owned(), event },
-        None => Body::Post(event),
-    }
+pub(crate) fn post(event: LedgerEvent, actor: Option<&str>) -> Body {
+    Post { event, actor: actor.map(str::to_owned) }.into()
 }
 
 pub(crate) fn create_payout(key: Key, payout: NewPayout, actor: Option<&str>) -> Body {
-    Body::CreatePayout { key, payout, actor: actor.map(str::to_owned) }
+    Create { key, payout, actor: actor.map(str::to_owned), workflow: None }.into()
 }
 
-pub(crate) fn create_driven_payout(key: Key, payout: NewPayout, workflow: &str) -> Body {
-    Body::CreateDrivenPayout { key, payout, workflow: workflow.to_owned() }
+pub(crate) fn create_workflow_payout(key: Key, payout: NewPayout, workflow: &str) -> Body {
+    Create { key, payout, actor: None, workflow: Some(workflow.to_owned()) }.into()
 }
 
 pub(crate) fn cancel_payout(key: Key, cancellation: Cancellation) -> Body {
-    Body::CancelPayout { key, cancellation }
+    Cancel { key, cancellation }.into()
 }
 
 pub(crate) fn resolve_payout(key: Key, resolution: Resolution) -> Body {
-    Body::ResolvePayout { key, resolution }
+    Resolve { key, resolution }.into()
 }
 
 pub(crate) fn callback(channel: &str, reference: &str, evidence: Evidence) -> Body {
     let (channel, reference) = (channel.to_owned(), reference.to_owned());
-    Body::Tell(Told { channel, reference, evidence })
+    Callback { channel, reference, evidence }.into()
 }
 
 pub(crate) fn payin(payin: NewPayIn) -> Body {
-    Body::TakePayIn(payin)
+    payin.into()
 }
 
-pub(crate) fn switch(switch: Switch) -> Body {
-    Body::Switch(switch)
+pub(crate) fn freeze_change(change: FreezeChange) -> Body {
+    change.into()
 }
 
 pub(crate) fn register(actor: &str, change: Change) -> Body {
-    Body::Register(Registration { actor: actor.to_owned(), change })
+    Registration { actor: actor.to_owned(), change }.into()
 }
 
-pub(crate) fn wake(lane: &str, limit: u32) -> Body {
-    Body::Wake(Wake { lane: lane.to_owned(), limit })
+pub(crate) fn claim_due(lane: &str, limit: u32) -> Body {
+    ClaimDue { lane: lane.to_owned(), limit }.into()
 }
 
-pub(crate) fn set_aside(lane: &str, is_to_blame: bool) -> Body {
-    Body::SetAside { lane: lane.to_owned(), blame: blame(is_to_blame) }
+pub(crate) fn quarantine(lane: &str, has_failed: bool) -> Body {
+    flow::Quarantine { lane: lane.to_owned(), cause: cause(has_failed) }.into()
 }
 
-pub(crate) fn payout_outcome(flow: FlowId, event: payout::Event) -> Body {
-    Body::Report(Report { flow, event: News::Payout(event) })
+pub(crate) fn payout_outcome(flow: FlowId, event: payouts::Event) -> Body {
+    EffectOutcome { flow, outcome: Outcome::Payout(event) }.into()
 }
 
 pub(crate) fn delivery_outcome(flow: FlowId, event: delivery::Event) -> Body {
-    Body::Report(Report { flow, event: News::Delivery(event) })
+    EffectOutcome { flow, outcome: Outcome::Delivery(event) }.into()
 }
 
-pub(crate) fn deliver(limit: u32, with_retries: bool) -> Body {
-    Body::Mail(Mail::Deliver(deliveries(limit, with_retries)))
+pub(crate) fn start_deliveries(limit: u32, with_retries: bool) -> Body {
+    round(limit, with_retries).into()
 }
 
-pub(crate) fn set_delivery_aside(is_to_blame: bool) -> Body {
-    Body::Mail(Mail::SetAside(Deliver { share: 1, ..deliveries(1, true) }, blame(is_to_blame)))
+pub(crate) fn quarantine_delivery(has_failed: bool) -> Body {
+    let round = StartDeliveries { share: 1, ..round(1, true) };
+    webhooks::Quarantine { round, cause: cause(has_failed) }.into()
 }
 
 pub(crate) fn cancel_deliveries(endpoint: EndpointId, limit: u32) -> Body {
-    Body::Mail(Mail::Cancel { endpoint, limit })
+    webhooks::Cancel { endpoint, limit }.into()
 }
 
 pub(crate) fn replay(deliveries: BTreeSet<DeliveryId>) -> Body {
-    Body::Mail(Mail::Replay { actor: "ops".to_owned(), deliveries })
+    webhooks::Replay { actor: "ops".to_owned(), deliveries }.into()
 }
 
 pub(crate) fn test_endpoint(endpoint: EndpointId) -> Body {
-    Body::Mail(Mail::Test { actor: "ops".to_owned(), endpoint })
+    webhooks::Test { actor: "ops".to_owned(), endpoint }.into()
 }
 
-/// The workflow of a flow looks at it; a call may begin if there is a slot for it.
-pub(crate) fn look(flow: FlowId, has_slot: bool) -> Body {
-    let hands = has_slot.then(Busy::default);
-    Body::Drive(Drive::Look(Look { flow, news: None, hands }))
+/// The workflow of a flow polls it. An effect may start if it has a slot.
+pub(crate) fn poll(flow: FlowId, has_slot: bool) -> Body {
+    Poll { flow, outcome: None, slots: has_slot.then(Load::default) }.into()
 }
 
-/// The same with the outcome of a call.
-pub(crate) fn look_with_payout(flow: FlowId, event: payout::Event) -> Body {
-    let news = Some(News::Payout(event));
-    Body::Drive(Drive::Look(Look { flow, news, hands: None }))
+/// Same, with the outcome of an effect.
+pub(crate) fn poll_with_payout(flow: FlowId, event: payouts::Event) -> Body {
+    Poll { flow, outcome: Some(Outcome::Payout(event)), slots: None }.into()
 }
 
-pub(crate) fn look_with_delivery(flow: FlowId, event: delivery::Event) -> Body {
-    let news = Some(News::Delivery(event));
-    Body::Drive(Drive::Look(Look { flow, news, hands: None }))
+pub(crate) fn poll_with_delivery(flow: FlowId, event: delivery::Event) -> Body {
+    Poll { flow, outcome: Some(Outcome::Delivery(event)), slots: None }.into()
 }
 
-/// The relay claims what waits in a lane of the outbox.
+/// The relay claims entries of an outbox lane.
 pub(crate) fn claim_outbox(lane: &str, limit: u32) -> Body {
-    Body::Drive(Drive::Carry { lane: lane.to_owned(), limit })
+    ClaimOutbox { lane: lane.to_owned(), limit }.into()
 }
 
-/// The cluster has accepted an entry of the outbox, perhaps under another name.
-pub(crate) fn outbox_done(flow: FlowId, errand: Errand, renamed: Option<String>) -> Body {
-    let flows = BTreeMap::from([(flow, Taken { errand, renamed })]);
-    Body::Drive(Drive::Taken { flows })
+/// The cluster has accepted an outbox entry, possibly under another workflow id.
+pub(crate) fn acknowledge(flow: FlowId, entry: OutboxEntry, renamed: Option<String>) -> Body {
+    AckOutbox { flows: BTreeMap::from([(flow, OutboxAck { entry, renamed })]) }.into()
 }
 
-pub(crate) fn note_refusal(action: &str) -> Body {
+pub(crate) fn record_refusal(action: &str) -> Body {
     let text = |text: &str| text.to_owned();
-    Body::Drive(Drive::Refused(Refused {
-        actor: text("temporal"),
-        action: text(action),
-        resource: text("po_1"),
-        note: text("not_stuck"),
-    }))
+    let (actor, resource, note) = (text("temporal"), text("po_1"), text("not_stuck"));
+    RecordRefusal { actor, action: text(action), resource, note }.into()
 }
 
-fn deliveries(limit: u32, with_retries: bool) -> Deliver {
-    Deliver { limit, share: u32::MAX, with_retries, ..Deliver::default() }
+fn round(limit: u32, with_retries: bool) -> StartDeliveries {
+    StartDeliveries { limit, share: u32::MAX, with_retries, ..StartDeliveries::default() }
 }
 
-fn blame(is_to_blame: bool) -> Blame {
-    if is_to_blame { Blame::Fails } else { Blame::None }
+fn cause(has_failed: bool) -> FailureCause {
+    if has_failed { FailureCause::TurnFailed } else { FailureCause::Other }
 }

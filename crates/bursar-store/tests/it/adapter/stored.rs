@@ -1,20 +1,18 @@
-//! Stored texts: read into today's types and written again.
+//! Decodes stored texts into the current types and encodes them again.
 
-use bursar_core::control::{Freeze, Scope};
-use bursar_core::delivery::Delivery;
-use bursar_core::flow::{Flow, FlowState, Kept, Parked};
-use bursar_core::host::Host;
-use bursar_core::idempotency::FlowReply;
+use bursar_core::flow::host::Host;
+use bursar_core::flow::{Backoff, DecodedFlow, Flow, FlowState, FlowView, Outcome};
+use bursar_core::freezes::{Freeze, Scope};
 use bursar_core::ids::{FlowId, Seed};
-use bursar_core::payin::PayIn;
-use bursar_core::payout::Payout;
+use bursar_core::payins::PayIn;
+use bursar_core::payouts::Payout;
 use bursar_core::registry::Content;
-use bursar_core::request::News;
+use bursar_core::webhooks::delivery::Delivery;
 use jiff::Timestamp;
 
 use crate::desk::START;
 
-/// What a flow is about: the value that differs between the kinds.
+/// The state of a payout flow.
 pub(crate) fn payout(payout: Payout) -> FlowState {
     FlowState::Payout(Box::new(payout))
 }
@@ -27,8 +25,8 @@ pub(crate) fn delivery(delivery: Delivery) -> FlowState {
     FlowState::Delivery(Box::new(delivery))
 }
 
-/// A flow in this state, with columns that never change.
-pub(crate) fn flow(state: FlowState, parked: Option<Parked>, host: Host) -> Flow {
+/// A flow in this state, with fixed columns.
+pub(crate) fn flow(state: FlowState, backoff: Option<Backoff>, host: Host) -> Flow {
     let updated_at = START + jiff::SignedDuration::from_micros(90_000_001);
     Flow {
         id: FlowId::new(START, &Seed::from(1), 0),
@@ -38,21 +36,21 @@ pub(crate) fn flow(state: FlowState, parked: Option<Parked>, host: Host) -> Flow
         created_at: START,
         updated_at,
         state,
-        parked,
+        backoff,
         host,
     }
 }
 
-/// A stored text of this form, read and written again.
+/// Decodes a stored text of this form and encodes it again.
 pub(crate) fn again(form: &str, text: &str) -> String {
     match form {
         "payout" | "payin" | "delivery" => {
-            let Kept { state, parked, host } = Flow::decode(form, text).unwrap();
+            let DecodedFlow { state, backoff, host } = Flow::decode(form, text).unwrap();
             assert_eq!(state.kind(), form);
-            flow(state, parked, host).encode()
+            flow(state, backoff, host).encode()
         }
-        "reply" => FlowReply::decode(text).unwrap().encode(),
-        "outcome" => json(&serde_json::from_str::<News>(text).unwrap()),
+        "reply" => FlowView::decode(text).unwrap().encode(),
+        "outcome" => json(&serde_json::from_str::<Outcome>(text).unwrap()),
         "host" => json(&serde_json::from_str::<Host>(text).unwrap()),
         "freeze_scope" => json(&serde_json::from_str::<Scope>(text).unwrap()),
         "freeze" => json(&serde_json::from_str::<Freeze>(text).unwrap()),
@@ -60,22 +58,22 @@ pub(crate) fn again(form: &str, text: &str) -> String {
     }
 }
 
-/// As serde writes it: the stored form of everything that has no `encode` of its own.
+/// The JSON of serde: the stored form of types without an `encode` method.
 pub(crate) fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap()
 }
 
-/// The reply that is stored under a key when a request about this flow is answered.
+/// The reply about this flow that is stored under an idempotency key.
 pub(crate) fn reply(flow: &Flow) -> String {
-    FlowReply::new(flow).encode()
+    FlowView::new(flow).encode()
 }
 
-/// A record's content, as it is stored.
+/// The kind and the stored content of a record.
 pub(crate) fn record(content: &Content) -> (&'static str, String) {
     (content.kind().name(), content.encode())
 }
 
-/// What the stores keep of a flow beside its state.
+/// The columns of a flow besides its state.
 pub(crate) fn columns(flow: &Flow) -> String {
     let due = flow.due().map_or("-".to_owned(), |due| format!("{} {}", due.lane, due.at));
     let (kind, status) = (flow.state.kind(), flow.state.status());
@@ -86,7 +84,7 @@ pub(crate) fn columns(flow: &Flow) -> String {
     format!("{kind} {} {status} {event} {} due {due} [{references}]", flow.name(), flow.is_live())
 }
 
-/// A time that many seconds after the beginning.
+/// This many seconds after `START`.
 pub(crate) fn at(second: i64) -> Timestamp {
     START + jiff::SignedDuration::from_secs(second)
 }

@@ -1,25 +1,28 @@
-//! What a turn decided, as lines of stored text: no line is the `Debug` form of a type.
+//! A commit as lines of stored text. No line is the `Debug` form of a type.
 
-use bursar_core::commit::{AccountWrite, Commit, FlowWrite, HoldWrite};
-use bursar_core::control::{Freeze, Scope};
-use bursar_core::delivery::Parcel;
-use bursar_core::drive::{Carried, Driven, Job, Move};
-use bursar_core::effect::{Call, Effect};
+use std::sync::Arc;
+
 use bursar_core::feed::{AuditEntry, FeedEvent};
-use bursar_core::flow::{Due, Flow};
-use bursar_core::host::Errand;
+use bursar_core::flow::host::{
+    self, ClaimOutbox, ClaimedEntry, NextAction, OutboxEntry, Poll, PollReply,
+};
+use bursar_core::flow::{self, Accepted, Call, ClaimReply, Due, Effect, Flow, FlowView};
+use bursar_core::freezes::{self, Freeze, Scope};
 use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::FlowId;
-use bursar_core::ledger::{Account, Hold, HoldState, Posted, Transaction};
-use bursar_core::registry::{Record, hexadecimal};
+use bursar_core::ledger::{self, Account, Hold, HoldState, Posted, Transaction};
+use bursar_core::payins;
+use bursar_core::payouts::{self, Order};
+use bursar_core::registry::{self, Record, hexadecimal};
 use bursar_core::rejection::Rejection;
-use bursar_core::request::{Answer, Delivering, Reply, Woken};
+use bursar_core::turn::{AccountWrite, Answer, Ask, Commit, FlowWrite, HoldWrite, Reply};
+use bursar_core::webhooks::{self, DeliveriesStarted};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::stored;
 
-/// A call that was planned: to a channel, or to an endpoint.
+/// A planned call to a channel or an endpoint.
 #[derive(Clone, Copy)]
 pub(crate) struct Planned {
     pub(crate) flow: FlowId,
@@ -34,7 +37,7 @@ pub(crate) enum Planning {
     Deliver,
 }
 
-/// Everything that is saved, one line for each row.
+/// All rows of a commit, one line each.
 pub(crate) fn rows(commit: &Commit) -> Vec<String> {
     let mut rows = vec![json!(["time", commit.time]).to_string()];
     rows.extend(commit.transactions.iter().map(transaction));
@@ -63,46 +66,39 @@ pub(crate) fn rows(commit: &Commit) -> Vec<String> {
     rows
 }
 
-/// What is done once it is saved, in the order of the texts: the order of calls within a commit means nothing.
+/// The effects of a commit, sorted by text: their order within a commit has no meaning.
 pub(crate) fn effects(commit: &Commit) -> Vec<String> {
-    let calls = commit.effects.iter().map(effect);
-    let mut texts: Vec<String> =
-        calls.chain(commit.parcels.iter().map(parcel)).map(|it| it.to_string()).collect();
+    let mut texts: Vec<String> = commit.effects.iter().map(call).collect();
     texts.sort();
     texts
 }
 
-/// One call to a channel.
+/// One call to a channel or to an endpoint.
 pub(crate) fn call(it: &Effect) -> String {
     effect(it).to_string()
 }
 
-/// The calls that a commit planned, and those that it gave to workflows. In an order that does not depend on lists.
+/// The calls for the engine and the calls for workflows, each in the order of flow and attempt.
 pub(crate) fn planned(commit: &Commit) -> (Vec<Planned>, Vec<Planned>) {
-    let calls = commit.effects.iter().map(planned_call);
-    let mut ours: Vec<Planned> = calls.chain(commit.parcels.iter().map(planned_parcel)).collect();
+    let mut ours: Vec<Planned> = commit.effects.iter().map(planned_call).collect();
     ours.sort_by_key(|it| (it.flow, it.attempt));
-    let theirs = commit.answers.iter().filter_map(|answer| match answer {
-        Ok(Reply::Driven(driven)) => driven.job.as_ref(),
-        _ => None,
-    });
-    let theirs = theirs.map(|job| match job {
-        Job::Call(effect) => planned_call(effect),
-        Job::Send(parcel) => planned_parcel(parcel),
-    });
-    (ours, theirs.collect())
+    let theirs =
+        replies::<Poll>(commit).filter_map(|reply| reply.effect.as_ref().map(planned_call));
+    let theirs = theirs.collect();
+    (ours, theirs)
 }
 
-/// Entries of the outbox that a commit gave to the relay.
-pub(crate) fn claimed(commit: &Commit) -> Vec<(FlowId, Errand)> {
-    let carried = commit.answers.iter().filter_map(|answer| match answer {
-        Ok(Reply::Carried(carried)) => Some(carried),
-        _ => None,
-    });
-    carried.flatten().map(|it| (it.flow.id, it.errand)).collect()
+/// The outbox entries that the relay has claimed.
+pub(crate) fn claimed(commit: &Commit) -> Vec<(FlowId, OutboxEntry)> {
+    replies::<ClaimOutbox>(commit).flatten().map(|it| (it.flow.id, it.entry)).collect()
 }
 
-/// The flows that a commit wrote: id, kind, version, and what it is known by outside.
+fn replies<A: Ask>(commit: &Commit) -> impl Iterator<Item = A::Reply> {
+    let given = commit.answers.iter().filter_map(|answer| answer.as_ref().ok());
+    given.filter_map(|reply| A::reply(reply.clone()))
+}
+
+/// The flows of a commit: id, kind, version and external reference.
 pub(crate) fn written(commit: &Commit) -> Vec<(FlowId, &'static str, u64, Option<String>)> {
     let flows = commit.flows.iter().map(|write| &write.after);
     let row = |flow: &Flow| {
@@ -112,22 +108,40 @@ pub(crate) fn written(commit: &Commit) -> Vec<(FlowId, &'static str, u64, Option
     flows.map(|flow| row(flow)).collect()
 }
 
-/// An answer: texts as they are stored, or the code of the rejection. The message of a rejection stands behind it.
+/// An answer in stored texts, or the code and message of its rejection.
 pub(crate) fn answer(answer: &Answer) -> String {
-    let value = match answer {
-        Err(rejection) => json!(["rejected", refusal(rejection)]),
-        Ok(Reply::Posted(Posted::New(id))) => json!(["posted", id]),
-        Ok(Reply::Posted(Posted::Replayed(id))) => json!(["posted_before", id]),
-        Ok(Reply::Flow { reply, is_replay }) => json!(["flow", reply.encode(), is_replay]),
-        Ok(Reply::Woken(woken)) => json!(["woken", self::woken(woken)]),
-        Ok(Reply::Delivering(begun)) => json!(["delivering", delivering(begun)]),
-        Ok(Reply::Driven(driven)) => json!(["driven", self::driven(driven)]),
-        Ok(Reply::Carried(all)) => {
-            json!(["carried", all.iter().map(carried).collect::<Vec<_>>()])
+    let reply = match answer {
+        Err(rejection) => return json!(["rejected", refusal(rejection)]).to_string(),
+        Ok(reply) => reply,
+    };
+    let accepted = |it: &Accepted| json!(["noted", it.name, it.status]);
+    let value = match reply {
+        Reply::Ledger(ledger::Reply::Posted(Posted::New(id))) => json!(["posted", id]),
+        Reply::Ledger(ledger::Reply::Posted(Posted::Replayed(id))) => json!(["posted_before", id]),
+        Reply::Payouts(payouts::Reply::Payout(it)) => {
+            json!(["flow", FlowView::Payout(Arc::clone(&it.view)).encode(), it.is_replay])
         }
-        Ok(Reply::Replayed(views)) => json!(["replayed", views]),
-        Ok(Reply::Noted { name, status }) => json!(["noted", name, status]),
-        Ok(Reply::Registered { record: it, is_new }) => json!(["registered", record(it), is_new]),
+        Reply::PayIns(payins::Reply::PayIn(it)) => {
+            json!(["flow", FlowView::PayIn(Arc::clone(&it.view)).encode(), it.is_replay])
+        }
+        Reply::Flows(flow::Reply::Claimed(it)) | Reply::Webhooks(webhooks::Reply::Claimed(it)) => {
+            json!(["woken", claim(it)])
+        }
+        Reply::Webhooks(webhooks::Reply::DeliveriesStarted(it)) => {
+            json!(["delivering", delivering(it)])
+        }
+        Reply::Webhooks(webhooks::Reply::Replayed(views)) => json!(["replayed", views]),
+        Reply::Host(host::Reply::Polled(it)) => json!(["driven", polled(it)]),
+        Reply::Host(host::Reply::Claimed(all)) => {
+            json!(["carried", all.iter().map(claimed_entry).collect::<Vec<_>>()])
+        }
+        Reply::Payouts(payouts::Reply::Accepted(it))
+        | Reply::Freezes(freezes::Reply::Accepted(it))
+        | Reply::Flows(flow::Reply::Accepted(it))
+        | Reply::Host(host::Reply::Accepted(it)) => accepted(it),
+        Reply::Registry(registry::Reply::Registered(it)) => {
+            json!(["registered", record(&it.record), it.is_new])
+        }
     };
     value.to_string()
 }
@@ -140,69 +154,77 @@ fn refusals(all: &[(String, Rejection)]) -> Vec<Value> {
     all.iter().map(|(name, rejection)| json!([name, refusal(rejection)])).collect()
 }
 
-fn woken(it: &Woken) -> Value {
-    json!([it.flows, refusals(&it.refused), it.given_up])
+fn claim(it: &ClaimReply) -> Value {
+    json!([it.flows, refusals(&it.refused), it.dead_lettered])
 }
 
-fn delivering(it: &Delivering) -> Value {
+fn delivering(it: &DeliveriesStarted) -> Value {
     let blocked: Vec<Value> = it.blocked.iter().map(|(id, until)| json!([id, until])).collect();
     let counts = json!([it.count, it.retries, it.is_cut]);
     json!([counts, it.last, it.full, blocked, refusals(&it.refused)])
 }
 
-fn driven(it: &Driven) -> Value {
-    let job = it.job.as_ref().map(|job| match job {
-        Job::Call(it) => effect(it),
-        Job::Send(it) => parcel(it),
-    });
-    let next = it.next.map(|next| json!([next.at, next_word(next.r#move)]));
+fn polled(it: &PollReply) -> Value {
+    let call = it.effect.as_ref().map(effect);
+    let next = it.next.map(|next| json!([next.at, next_word(next.action)]));
     let refused = it.refused.as_ref().map(refusal);
-    json!([flow(&it.flow), job, next, it.tells, it.is_full, refused])
+    json!([flow(&it.flow), call, next, it.notifies, it.is_full, refused])
 }
 
-fn next_word(next: Move) -> &'static str {
-    match next {
-        Move::Submit => "submit",
-        Move::Ask => "ask",
-        Move::Settle => "settle",
-        Move::Release => "release",
-        Move::Stick => "stick",
-        Move::Deliver => "deliver",
-        Move::Bury => "bury",
-        Move::Note => "note",
+fn next_word(next: NextAction) -> &'static str {
+    let activity = match next {
+        NextAction::Effect { activity, .. } | NextAction::Turn { activity } => activity,
+        NextAction::Record => return "note",
+    };
+    match activity {
+        "SubmitToChannel" => "submit",
+        "PollChannelStatus" => "ask",
+        "UpdateLedger" => "settle",
+        "ReleaseBalance" => "release",
+        "MarkAsStuck" => "stick",
+        "DeliverWebhook" => "deliver",
+        "SendToDLQ" => "bury",
+        other => panic!("an activity that no history has seen: {other}"),
     }
 }
 
-fn carried(it: &Carried) -> Value {
-    json!([flow(&it.flow), it.workflow, it.errand])
+fn claimed_entry(it: &ClaimedEntry) -> Value {
+    json!([flow(&it.flow), it.workflow, it.entry])
 }
 
 fn planned_call(it: &Effect) -> Planned {
-    let what = match it.call {
-        Call::Submit { r#try, .. } => Planning::Submit { r#try },
-        Call::Query => Planning::Query { lease_until: it.lease_until },
+    let what = match &it.call {
+        Call::Payout(call) => match call.order {
+            Order::Submit { r#try, .. } => Planning::Submit { r#try },
+            Order::Query => Planning::Query { lease_until: it.lease_until },
+        },
+        Call::Delivery(_) => Planning::Deliver,
+        Call::PayIn(never) => match **never {},
     };
     Planned { flow: it.flow, attempt: it.attempt, what }
 }
 
-fn planned_parcel(it: &Parcel) -> Planned {
-    Planned { flow: it.flow, attempt: it.attempt, what: Planning::Deliver }
-}
-
 fn effect(it: &Effect) -> Value {
-    let call = match &it.call {
-        Call::Submit { r#try, amount, beneficiary } => {
-            json!(["submit", r#try, amount.currency().code(), amount.minor(), beneficiary])
+    match &it.call {
+        Call::Payout(call) => {
+            let order = match &call.order {
+                Order::Submit { r#try, amount, beneficiary } => {
+                    json!(["submit", r#try, amount.currency().code(), amount.minor(), beneficiary])
+                }
+                Order::Query => json!(["query"]),
+            };
+            let (channel, reference) = (&call.channel, &call.reference);
+            json!(["effect", it.flow, channel, it.attempt, reference, it.lease_until, order])
         }
-        Call::Query => json!(["query"]),
-    };
-    json!(["effect", it.flow, it.channel, it.attempt, it.reference, it.lease_until, call])
-}
-
-fn parcel(it: &Parcel) -> Value {
-    let sent = json!([it.url, it.headers, it.secrets, it.event, it.kind, it.body]);
-    let lease = json!([it.at, it.lease_until]);
-    json!(["delivery", it.flow, it.endpoint, it.concurrency, it.attempt, lease, sent])
+        Call::Delivery(call) => {
+            let size = it.slot.as_ref().and_then(|slot| slot.size);
+            let sent =
+                json!([call.url, call.headers, call.secrets, call.event, call.kind, call.body]);
+            let lease = json!([call.at, it.lease_until]);
+            json!(["delivery", it.flow, call.endpoint, size, it.attempt, lease, sent])
+        }
+        Call::PayIn(never) => match **never {},
+    }
 }
 
 fn transaction(it: &Transaction) -> String {
@@ -251,7 +273,7 @@ fn flow_write(it: &FlowWrite) -> String {
         .map(|(speaker, reference)| [speaker.into_owned(), reference.to_owned()])
         .collect();
     let columns = json!(["flow", columns(&it.after), before, due(it.due_before()), new]);
-    // Behind the columns and not among them: JSON within JSON is hard to read, and slow.
+    // After the columns instead of among them: nested JSON is slow and hard to read.
     format!("{columns} {}", it.after.encode())
 }
 
@@ -273,7 +295,7 @@ fn due(due: Option<Due>) -> Value {
 fn key(it: &KnownKey) -> String {
     let (key, digest) = (&it.key, hexadecimal(&it.key.digest()));
     let request = hexadecimal(&it.request_hash);
-    format!("{} {}", json!(["key", key.scope(), key.words(), digest, request, it.flow]), it.text)
+    format!("{} {}", json!(["key", key.scope(), key.value(), digest, request, it.flow]), it.text)
 }
 
 fn event(it: &FeedEvent) -> String {

@@ -1,13 +1,18 @@
 //! Deliveries: every state, and every result of an attempt.
 
-use bursar_core::delivery::{Attempted, Deadlettered, Delivery, Response, Result, State, Terms};
 use bursar_core::ids::{EndpointId, EventId, Seed};
+use bursar_core::webhooks::delivery::{
+    AttemptRecord, DeadLetterReason, Delivery, Response, Result, State, Terms,
+};
 
 use crate::adapter::stored::at;
 
 pub(super) fn all() -> Vec<Delivery> {
-    let reasons =
-        [Deadlettered::Exhausted, Deadlettered::SerialisationFailed, Deadlettered::SigningFailed];
+    let reasons = [
+        DeadLetterReason::Exhausted,
+        DeadLetterReason::SerialisationFailed,
+        DeadLetterReason::SigningFailed,
+    ];
     let dead = reasons.map(|reason| State::Dlq { reason, since: at(9) });
     let live = [
         State::Pending { due: at(1) },
@@ -18,7 +23,7 @@ pub(super) fn all() -> Vec<Delivery> {
     ];
     let states = live.into_iter().chain(dead).map(|state| Delivery { state, ..new() });
     let tried = Delivery { attempts: 5, history: history(), ..new() };
-    let replayed = Delivery { before: 5, is_replayed: true, ..tried.clone() };
+    let replayed = Delivery { uncounted_attempts: 5, is_replayed: true, ..tried.clone() };
     states.chain([tried, replayed]).collect()
 }
 
@@ -32,7 +37,7 @@ fn new() -> Delivery {
     Delivery::new(terms, at(1))
 }
 
-fn history() -> Vec<Attempted> {
+fn history() -> Vec<AttemptRecord> {
     let answered =
         |status, bytes: &[u8]| Result::Answered { status, response: Response::new(bytes) };
     let failed = |class: &str, detail: &str| Result::Failed {
@@ -46,7 +51,7 @@ fn history() -> Vec<Attempted> {
         failed("no_means", "too many open files"),
         Result::Lost,
     ];
-    let attempted = |result, number: u32| Attempted {
+    let attempted = |result, number: u32| AttemptRecord {
         number,
         at: at(i64::from(number)),
         took_ms: u64::from(number) * 17,

@@ -1,8 +1,8 @@
 //! Golden files of every stored form: each variant, each optional field set and unset.
 //!
-//! A `.jsonl` file has one stored text on each line, exactly as the stores keep it. Two tests hold it: what is written
-//! there is read and written again to the same bytes, and the constructors still write the same. `older.jsonl` has
-//! texts that only earlier versions wrote. `BURSAR_BLESS=1` writes the files anew.
+//! A `.jsonl` file has one stored text per line, exactly as the stores keep it. One test decodes each text and encodes it
+//! to the same bytes. Another checks that the constructors still produce these texts. `older.jsonl` has texts that only
+//! earlier versions wrote. `BURSAR_BLESS=1` rewrites the files.
 
 mod deliveries;
 mod outcomes;
@@ -11,13 +11,15 @@ mod payouts;
 mod records;
 mod rows;
 
-use bursar_core::flow::{Flow, Parked};
-use bursar_core::host::{Errand, ErrandKind, Host, Workflow};
+use bursar_core::flow::host::{Host, OutboxEntry, OutboxKind, Workflow};
+use bursar_core::flow::{Backoff, Flow, Kind};
+use bursar_core::payouts::Payout;
+use bursar_core::webhooks::delivery::Delivery;
 
 use crate::adapter::stored::{again, at, columns, delivery, flow, json, payin, payout, reply};
 use crate::adapter::{assert_golden, golden, lines};
 
-/// Every form, by its name: the file `golden/<form>.jsonl`, and what reads it.
+/// Every stored form. Its file is `golden/<form>.jsonl`.
 const FORMS: [&str; 13] = [
     "payout",
     "payin",
@@ -42,16 +44,16 @@ fn file(form: &str) -> String {
 fn every_stored_record_reads_back() {
     for form in FORMS {
         let texts = golden(&file(form));
-        assert!(texts.lines().count() > 1, "{form}: there are stored texts");
+        assert!(texts.lines().count() > 1, "{form} has stored texts");
         for (number, text) in (1..).zip(texts.lines()) {
             assert_eq!(again(form, text), text, "{form}, line {number}");
         }
     }
 }
 
-/// Texts of earlier versions, each with its form and with what it is written as today.
+/// Each line has a text of an earlier version, its form, and the text that this version writes for it.
 #[test]
-fn what_earlier_versions_stored_reads_back() {
+fn texts_of_earlier_versions_read_back() {
     for text in golden("golden/older.jsonl").lines() {
         let line: serde_json::Value = serde_json::from_str(text).unwrap();
         let field = |name: &str| line[name].as_str().unwrap();
@@ -80,7 +82,7 @@ fn constructors_write_every_stored_form() {
     }
 }
 
-/// Every flow under the engine, then the first of each kind parked and under every other host.
+/// Every flow under the engine, then the first of each kind with a backoff and under every other host.
 fn flows() -> Vec<Flow> {
     let payouts = payouts::all().into_iter().map(payout);
     let payins = payins::all().into_iter().map(payin);
@@ -91,31 +93,39 @@ fn flows() -> Vec<Flow> {
     for kind in ["payout", "delivery"] {
         let first = states.iter().find(|state| state.kind() == kind).unwrap();
         for failures in [0, 2] {
-            let parked = Parked { times: 3, until: at(500), failures };
-            flows.push(flow(first.clone(), Some(parked), Host::Engine));
+            let backoff = Backoff { times: 3, until: at(500), failures };
+            flows.push(flow(first.clone(), Some(backoff), Host::Engine));
         }
         flows.extend(hosts().into_iter().skip(1).map(|host| flow(first.clone(), None, host)));
     }
     flows
 }
 
-/// The engine, and workflows with everything that can be known about them.
+/// The engine, and workflows with every combination of optional fields.
 fn hosts() -> Vec<Host> {
-    let workflow =
-        Workflow { id: "disbursement-m1-k1".to_owned(), errand: None, told_at: None, sweeps: 0 };
-    let errand = |kind, tries| Workflow {
-        errand: Some(Errand { kind, at: at(7), tries }),
+    let workflow = Workflow {
+        id: "disbursement-m1-k1".to_owned(),
+        outbox: None,
+        notified_at: None,
+        sweeps: 0,
+    };
+    let entry = |kind, tries| Workflow {
+        outbox: Some(OutboxEntry { kind, available_at: at(7), tries }),
         ..workflow.clone()
     };
     let workflows = [
         workflow.clone(),
-        errand(ErrandKind::StartPayout, 0),
-        errand(ErrandKind::StartDelivery, 1),
-        errand(ErrandKind::Wake, 2),
-        Workflow { told_at: Some(at(9)), ..workflow.clone() },
+        entry(start::<Payout>(), 0),
+        entry(start::<Delivery>(), 1),
+        entry(OutboxKind::Wake, 2),
+        Workflow { notified_at: Some(at(9)), ..workflow.clone() },
         Workflow { sweeps: 4, ..workflow.clone() },
-        Workflow { told_at: Some(at(9)), sweeps: 1, ..errand(ErrandKind::Wake, 3) },
+        Workflow { notified_at: Some(at(9)), sweeps: 1, ..entry(OutboxKind::Wake, 3) },
     ];
-    let driven = workflows.map(|workflow| Host::Temporal(Box::new(workflow)));
-    [Host::Engine].into_iter().chain(driven).collect()
+    let temporal = workflows.map(|workflow| Host::Temporal(Box::new(workflow)));
+    [Host::Engine].into_iter().chain(temporal).collect()
+}
+
+fn start<K: Kind>() -> OutboxKind {
+    OutboxKind::Start(K::INFO.outbox.unwrap())
 }

@@ -1,21 +1,21 @@
-//! What comes back of an effect: it stands in Temporal histories, and must be read for as long as those are kept.
+//! Outcomes of effects. Temporal histories contain them, so they must stay decodable as long as those are kept.
 
-use bursar_core::attempt::{Evidence, Source, Verdict};
-use bursar_core::delivery::{self, Response, Unsendable};
-use bursar_core::payout::{self, Answer, Decision, Ruling};
-use bursar_core::request::News;
+use bursar_core::flow;
+use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
+use bursar_core::payouts::{self, Answer, Decision, ManualDecision};
+use bursar_core::webhooks::delivery::{self, Response, Unsendable};
 use jiff::SignedDuration;
 
 use crate::adapter::stored::{at, json};
 
 pub(super) fn texts() -> Vec<String> {
-    let payouts = of_payouts().into_iter().map(News::Payout);
-    let deliveries = of_deliveries().into_iter().map(News::Delivery);
+    let payouts = of_payouts().into_iter().map(flow::Outcome::Payout);
+    let deliveries = of_deliveries().into_iter().map(flow::Outcome::Delivery);
     payouts.chain(deliveries).map(|outcome| json(&outcome)).collect()
 }
 
-fn of_payouts() -> Vec<payout::Event> {
-    use payout::{Event, Outcome};
+fn of_payouts() -> Vec<payouts::Event> {
+    use payouts::{Event, Outcome};
     let detail = || "said so".to_owned();
     let name = || Some("px-1".to_owned());
     let submitted = [
@@ -40,14 +40,24 @@ fn of_payouts() -> Vec<payout::Event> {
         Answer::NotFound,
         Answer::Failed { detail: detail() },
     ];
-    let rulings =
-        [Ruling::ConfirmPaid, Ruling::ConfirmNotPaid, Ruling::KeepWaiting, Ruling::NewAttempt];
-    let decided = rulings.map(|ruling| {
+    let rulings = [
+        Decision::ConfirmPaid,
+        Decision::ConfirmNotPaid,
+        Decision::KeepWaiting,
+        Decision::NewAttempt,
+    ];
+    let decided = rulings.map(|decision| {
         let (actor, evidence) = ("ops/key_1".to_owned(), detail());
-        let is_approver = ruling == Ruling::ConfirmPaid;
-        Event::Decided(Decision { ruling, actor, is_approver, evidence, needs_two: !is_approver })
+        let is_approver = decision == Decision::ConfirmPaid;
+        Event::Decided(ManualDecision {
+            decision,
+            actor,
+            is_approver,
+            evidence,
+            needs_two: !is_approver,
+        })
     });
-    let told = Event::Told {
+    let evidence = Event::EvidenceReceived {
         attempt: 1,
         evidence: Evidence {
             digest: Some("00ff".to_owned()),
@@ -63,7 +73,7 @@ fn of_payouts() -> Vec<payout::Event> {
         .into_iter()
         .chain(submitted)
         .chain(queried)
-        .chain([told, Event::CancelAsked])
+        .chain([evidence, Event::CancelAsked])
         .chain(decided)
         .collect()
 }
@@ -76,8 +86,12 @@ fn of_deliveries() -> Vec<delivery::Event> {
         retry_after: after.map(SignedDuration::from_secs),
         response: Response::new(bytes),
     };
-    let unsendable =
-        [Unsendable::Serialisation, Unsendable::Signing, Unsendable::NoKey, Unsendable::NoMeans];
+    let unsendable = [
+        Unsendable::Serialisation,
+        Unsendable::Signing,
+        Unsendable::NoKey,
+        Unsendable::LocalResourceExhausted,
+    ];
     let unsendable = unsendable.map(|what| Outcome::Unsendable { what, detail: detail() });
     let outcomes = [
         answered(200, None, b"ok"),
@@ -87,5 +101,5 @@ fn of_deliveries() -> Vec<delivery::Event> {
     ];
     let returned = outcomes.into_iter().chain(unsendable);
     let returned = returned.map(|outcome| Event::Returned { attempt: 2, took_ms: 7, outcome });
-    [Event::Due].into_iter().chain(returned).chain([Event::CalledOff, Event::Replayed]).collect()
+    [Event::Due].into_iter().chain(returned).chain([Event::Cancelled, Event::Replayed]).collect()
 }

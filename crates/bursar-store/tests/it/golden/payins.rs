@@ -1,20 +1,21 @@
-//! Pay-ins: every state, and every word of a provider.
+//! Pay-ins: every state, and every status that a provider reports.
 
-use bursar_core::payin::{Heard, PayIn, Said, State, Terms};
+use bursar_core::payins::{PayIn, ProviderReport, ProviderStatus, State, Terms};
 
 use super::payouts::funds;
 use crate::adapter::stored::at;
 
 pub(super) fn all() -> Vec<PayIn> {
-    let said = |words: &[(&str, Said)]| {
-        let heard = |(name, said): &(&str, Said), second| {
-            ((*name).to_owned(), Heard { said: *said, at: at(second) })
+    let reports = |statuses: &[(&str, ProviderStatus)]| {
+        let report = |(name, status): &(&str, ProviderStatus), second| {
+            ((*name).to_owned(), ProviderReport { said: *status, at: at(second) })
         };
-        words.iter().zip(1..).map(|(word, second)| heard(word, second)).collect()
+        statuses.iter().zip(1..).map(|(status, second)| report(status, second)).collect()
     };
-    let payin = |state, words| PayIn { terms: terms(), state, said: said(words) };
-    let (pending, completed) = (("e-1", Said::Pending), ("e-2", Said::Completed));
-    let failed = ("9f86d081884c7d65", Said::Failed);
+    let payin = |state, statuses| PayIn { terms: terms(), state, said: reports(statuses) };
+    let (pending, completed) =
+        (("e-1", ProviderStatus::Pending), ("e-2", ProviderStatus::Completed));
+    let failed = ("9f86d081884c7d65", ProviderStatus::Failed);
     vec![
         payin(State::Pending, &[pending]),
         payin(State::Collected, &[pending, completed]),

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bursar_core::attempt::{Attempt, Evidence, Source, Verdict};
-use bursar_core::funds::Funds;
 use bursar_core::ids::{Seed, TransactionId};
+use bursar_core::ledger::funds::Funds;
 use bursar_core::money::Money;
-use bursar_core::payout::{
-    Beneficiary, Case, Payout, Proposal, Remarks, Ruling, State, StuckReason, Terms, Wait,
+use bursar_core::payouts::attempt::{Attempt, Evidence, Source, Verdict};
+use bursar_core::payouts::{
+    Beneficiary, ClientMetadata, Decision, Discrepancy, Payout, Proposal, State, StuckReason,
+    Terms, Wait,
 };
 
 use crate::adapter::stored::at;
@@ -63,10 +64,10 @@ fn attempts() -> Vec<Vec<Attempt>> {
         Verdict::NotPaid { is_retryable: false },
         Verdict::Returned,
     ];
-    let mut said = ended.clone();
+    let mut with_evidence = ended.clone();
     for source in [Source::Submission, Source::Callback, Source::Query, Source::Operator] {
         for (verdict, second) in verdicts.into_iter().zip(10..) {
-            said.merge(Evidence::new(source, verdict), at(second));
+            with_evidence.merge(Evidence::new(source, verdict), at(second));
         }
     }
     let text = |text: &str| Some(text.to_owned());
@@ -86,7 +87,7 @@ fn attempts() -> Vec<Vec<Attempt>> {
         in_full.merge(evidence, at(20));
     }
     let two = vec![ended.clone(), attempt(2)];
-    vec![vec![attempt(1)], vec![sent], vec![ended], vec![said], vec![in_full], two]
+    vec![vec![attempt(1)], vec![sent], vec![ended], vec![with_evidence], vec![in_full], two]
 }
 
 fn terms() -> Vec<Terms> {
@@ -101,9 +102,9 @@ fn terms() -> Vec<Terms> {
     let metadata: BTreeMap<String, String> = [("order", "17"), ("shop", "a/b")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();
-    let only_metadata = Remarks { metadata: metadata.clone(), trace_id: None };
-    let only_trace = Remarks { metadata: BTreeMap::new(), trace_id: text("t-1") };
-    let both = Remarks { metadata, trace_id: text("t-1") };
+    let only_metadata = ClientMetadata { metadata: metadata.clone(), trace_id: None };
+    let only_trace = ClientMetadata { metadata: BTreeMap::new(), trace_id: text("t-1") };
+    let both = ClientMetadata { metadata, trace_id: text("t-1") };
     let remarked = |remarks| Terms { remarks, ..plain.clone() };
     vec![
         Terms { beneficiary: account, ..plain.clone() },
@@ -114,15 +115,19 @@ fn terms() -> Vec<Terms> {
     ]
 }
 
-/// Everything else that is optional.
+/// The other optional fields.
 fn rest() -> Vec<Payout> {
-    let cases = [Case::PaidAfterRelease, Case::Contradicted, Case::PaidTwice];
+    let cases = [Discrepancy::PaidAfterRelease, Discrepancy::Contradicted, Discrepancy::PaidTwice];
     let cases = cases.map(|case| Payout { case: Some(case), ..payout(State::Success) });
-    let rulings =
-        [Ruling::ConfirmPaid, Ruling::ConfirmNotPaid, Ruling::KeepWaiting, Ruling::NewAttempt];
-    let proposed = rulings.map(|ruling| {
-        let is_approver = ruling == Ruling::ConfirmPaid;
-        let proposal = Some(Proposal { ruling, actor: "ops/key_1".to_owned(), is_approver });
+    let rulings = [
+        Decision::ConfirmPaid,
+        Decision::ConfirmNotPaid,
+        Decision::KeepWaiting,
+        Decision::NewAttempt,
+    ];
+    let proposed = rulings.map(|decision| {
+        let is_approver = decision == Decision::ConfirmPaid;
+        let proposal = Some(Proposal { decision, actor: "ops/key_1".to_owned(), is_approver });
         let wait = Wait::Until(at(100));
         let state = State::Stuck { reason: StuckReason::Ambiguous, wait };
         Payout { proposal, ..payout(state) }
@@ -165,7 +170,7 @@ fn plain_terms() -> Terms {
         channel: "wallet".to_owned(),
         beneficiary,
         scheduled_at: None,
-        remarks: Remarks::default(),
+        remarks: ClientMetadata::default(),
     }
 }
 

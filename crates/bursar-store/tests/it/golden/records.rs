@@ -1,11 +1,13 @@
-//! Records that people keep, and freezes.
+//! Registry records and freezes.
 
-use bursar_core::control::{Freeze, Lifter, Scope};
+use bursar_core::freezes::{Freeze, Scope, UnfreezeApproval};
 use bursar_core::ids::{DeliveryId, EndpointId, Seed};
-use bursar_core::payout::Beneficiary;
+use bursar_core::payouts::Beneficiary;
 use bursar_core::registry::{
-    Alert, ApiKey, Breaker, Content, Endpoint, Health, Merchant, MerchantStatus, PAYLOAD_VERSION,
-    Payee, Role, Secret, Settings, Status, Subscription,
+    Alert, ApiKey, BeneficiaryRecord, Content, Merchant, MerchantStatus, Role,
+};
+use bursar_core::webhooks::{
+    Breaker, Endpoint, EventFilter, Health, PAYLOAD_VERSION, Secret, Settings, Status,
 };
 
 use crate::adapter::stored::{at, json, record};
@@ -13,16 +15,16 @@ use crate::adapter::stored::{at, json, record};
 /// Kind and text of every record.
 pub(super) fn texts() -> Vec<(&'static str, String)> {
     let merchants = merchants().into_iter().map(Content::Merchant);
-    let payees = payees().into_iter().map(Content::Beneficiary);
+    let beneficiaries = beneficiaries().into_iter().map(Content::Beneficiary);
     let keys = keys().into_iter().map(Content::ApiKey);
     let alerts = [(true, "12 payouts are stuck"), (false, "")]
         .map(|(is_raised, detail)| Content::Alert(Alert { is_raised, detail: detail.to_owned() }));
     let endpoints = endpoints().into_iter().map(|it| Content::Endpoint(Box::new(it)));
-    let all = merchants.chain(payees).chain(keys).chain(alerts).chain(endpoints);
+    let all = merchants.chain(beneficiaries).chain(keys).chain(alerts).chain(endpoints);
     all.map(|content| record(&content)).collect()
 }
 
-/// Scopes and freezes, as the stores keep them.
+/// Scopes and freezes in their stored form.
 pub(super) fn freezes() -> (Vec<String>, Vec<String>) {
     let scopes =
         [Scope::Global, Scope::Channel("wallet".to_owned()), Scope::Merchant("m1".to_owned())];
@@ -33,7 +35,7 @@ pub(super) fn freezes() -> (Vec<String>, Vec<String>) {
         lifted_by: None,
     };
     let lifted = |is_approver| Freeze {
-        lifted_by: Some(Lifter { actor: "ops2".to_owned(), is_approver }),
+        lifted_by: Some(UnfreezeApproval { actor: "ops2".to_owned(), is_approver }),
         ..freeze.clone()
     };
     let freezes = [freeze.clone(), lifted(false), lifted(true)];
@@ -41,33 +43,33 @@ pub(super) fn freezes() -> (Vec<String>, Vec<String>) {
 }
 
 fn merchants() -> Vec<Merchant> {
-    let subscription = |seed: u64, types: &[&str]| Subscription {
+    let filter = |seed: u64, types: &[&str]| EventFilter {
         endpoint: EndpointId::new(at(0), &Seed::from(seed), 0),
         event_types: types.iter().map(|kind| (*kind).to_owned()).collect(),
         version: PAYLOAD_VERSION.to_owned(),
     };
     let merchant =
-        |status, subscriptions| Merchant { name: "Zoë's Shop".to_owned(), status, subscriptions };
+        |status, event_filters| Merchant { name: "Zoë's Shop".to_owned(), status, event_filters };
     vec![
         merchant(MerchantStatus::Open, Vec::new()),
         merchant(MerchantStatus::Closed, Vec::new()),
         merchant(
             MerchantStatus::Open,
-            vec![subscription(1, &["*"]), subscription(2, &["payin.success", "payout.*"])],
+            vec![filter(1, &["*"]), filter(2, &["payin.success", "payout.*"])],
         ),
     ]
 }
 
-fn payees() -> Vec<Payee> {
+fn beneficiaries() -> Vec<BeneficiaryRecord> {
     let text = |text: &str| Some(text.to_owned());
-    let payee = |account, msisdn, bank| Payee {
+    let beneficiary = |account, msisdn, bank| BeneficiaryRecord {
         merchant: "m1".to_owned(),
         details: Beneficiary { name: "A. Khan".to_owned(), account, msisdn, bank },
     };
     vec![
-        payee(None, text("923001234567"), None),
-        payee(text("PK36SCBL0000001123456702"), None, None),
-        payee(text("PK36SCBL0000001123456702"), None, text("SCBL")),
+        beneficiary(None, text("923001234567"), None),
+        beneficiary(text("PK36SCBL0000001123456702"), None, None),
+        beneficiary(text("PK36SCBL0000001123456702"), None, text("SCBL")),
     ]
 }
 
@@ -99,7 +101,7 @@ fn endpoints() -> Vec<Endpoint> {
         },
         status: Status::Enabled,
         secrets: vec![Secret { sealed: "v1.sealed".to_owned(), until: None }],
-        told: 0,
+        event_sequence: 0,
         health: Health::default(),
     };
     let headed = Settings {
@@ -121,8 +123,8 @@ fn endpoints() -> Vec<Endpoint> {
     let health = |health| Endpoint { health, ..endpoint.clone() };
     vec![
         endpoint.clone(),
-        Endpoint { settings: headed, secrets, told: 9, ..endpoint.clone() },
-        Endpoint { status: disabled, told: 1, ..endpoint.clone() },
+        Endpoint { settings: headed, secrets, event_sequence: 9, ..endpoint.clone() },
+        Endpoint { status: disabled, event_sequence: 1, ..endpoint.clone() },
         Endpoint { status: Status::Deleted, secrets: Vec::new(), ..endpoint.clone() },
         health(failing),
         health(breaker(false)),

@@ -1,20 +1,21 @@
-//! A whole database: the rows that a short story leaves in SQLite, events, audit entries and freezes among them.
+//! A whole database: the rows that a fixed scenario stores in SQLite, with events, audit entries and freezes.
 //!
-//! `database.jsonl` is written by the story, and read back into an empty database: what an earlier version stored is
-//! verified, browsed and carried on.
+//! The scenario writes `database.jsonl`. Another test loads that file into an empty database, verifies and lists it, and
+//! continues from it: this is how a new version uses a database of an earlier one.
 
-use bursar_core::control::{Scope, Switch, Turned};
+use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::ids::PayoutId;
-use bursar_core::payout::{Cancellation, Event, Outcome, submit_lane};
-use bursar_core::registry::{Change, EndpointChange, Role};
-use bursar_core::request::Body;
+use bursar_core::payouts::{Cancellation, Event, Outcome, submit_lane};
+use bursar_core::registry::{Change, Role};
+use bursar_core::turn::Body;
+use bursar_core::webhooks::EndpointChange;
 use bursar_store::{Browse as _, FlowFilter, Query as _, Sqlite};
 
 use crate::adapter::text::{planned, written};
 use crate::adapter::{assert_golden, golden, lines, requests};
 use crate::desk::Desk;
-use crate::office::{add, change, endpoint_id};
-use crate::payout_steps::{NAMES_OF_WORDS, new_payout, payin};
+use crate::endpoints::{add, change, endpoint_id};
+use crate::payout_steps::{PROVIDER_NAMES, new_payout, payin};
 use crate::payouts::key;
 use crate::raw::{TABLES, restore, rows};
 use crate::scratch::Scratch;
@@ -27,12 +28,12 @@ fn texts(scratch: &Scratch) -> String {
 }
 
 #[test]
-fn a_short_story_leaves_the_rows_that_it_always_left() {
+fn a_fixed_scenario_stores_the_same_rows() {
     let scratch = Scratch::new();
     let rules = rules();
     block_on(async {
         let mut desk = Desk::new(&rules, Sqlite::open(scratch.path()).unwrap(), 0);
-        tell(&mut desk).await;
+        run_scenario(&mut desk).await;
         desk.assert_sound().await;
     });
     let found = texts(&scratch);
@@ -44,13 +45,13 @@ fn a_short_story_leaves_the_rows_that_it_always_left() {
 }
 
 #[test]
-fn a_stored_database_is_carried_on() {
+fn a_stored_database_can_be_continued() {
     let scratch = Scratch::new();
     let rules = rules();
-    // Opened once, so that there are tables.
+    // Creates the tables.
     drop(Sqlite::open(scratch.path()).unwrap());
     restore(scratch.path(), &golden(DATABASE));
-    assert_eq!(texts(&scratch), golden(DATABASE), "all of it is there");
+    assert_eq!(texts(&scratch), golden(DATABASE), "all rows are restored");
     block_on(async {
         let mut desk = Desk::new(&rules, Sqlite::open(scratch.path()).unwrap(), 9);
         desk.assert_sound().await;
@@ -58,22 +59,22 @@ fn a_stored_database_is_carried_on() {
         assert_eq!(control.freezes.len(), 2, "freezes are read");
         for kind in ["payout", "payin", "delivery"] {
             let filter = FlowFilter { kind, ..FlowFilter::default() };
-            let page = desk.store.flows_back(&filter, None, 10).await.unwrap();
+            let page = desk.store.list_flows_desc(&filter, None, 10).await.unwrap();
             assert!(page.flows.len() > 1, "{kind}: flows are listed");
         }
-        // The same request under the same key has the same reply, and what was stored goes on.
+        // The same request under the same key has the same reply, and stored flows proceed.
         let again = requests::create_payout(key("one"), new_payout("m1", "10"), None);
         let commit = desk.commit(again).await;
         assert!(crate::adapter::text::answer(&commit.answers[0]).ends_with(",true]"));
-        let woken = desk.wake(&submit_lane("wallet"), 10).await;
-        assert_eq!(woken.refused, []);
-        desk.ask(requests::deliver(10, true)).await.unwrap();
+        let claimed = desk.claim(&submit_lane("wallet"), 10).await;
+        assert_eq!(claimed.refused, []);
+        desk.accepted(requests::start_deliveries(10, true)).await;
         desk.assert_sound().await;
     });
 }
 
-/// A merchant with two endpoints is funded, pays and is paid; somebody freezes, and somebody wants it lifted.
-async fn tell(desk: &mut Desk<'_, Sqlite>) {
+/// A merchant with two endpoints is funded, pays and is paid; operators freeze, and one of them proposes to unfreeze.
+async fn run_scenario(desk: &mut Desk<'_, Sqlite>) {
     desk.fund().await;
     desk.open_merchant().await;
     desk.ask(add(endpoint_id(1), &["*"])).await.unwrap();
@@ -81,32 +82,32 @@ async fn tell(desk: &mut Desk<'_, Sqlite>) {
     let disable = EndpointChange::Disable { reason: "it is moved".to_owned() };
     desk.ask(change(endpoint_id(2), disable)).await.unwrap();
     for change in changes() {
-        desk.ask(requests::register("ops", change)).await.unwrap();
+        desk.accepted(requests::register("ops", change)).await;
     }
-    for (number, _) in (0..).zip(NAMES_OF_WORDS) {
-        desk.ask(requests::payin(payin(number, 1, 100))).await.unwrap();
+    for (number, _) in (0..).zip(PROVIDER_NAMES) {
+        desk.accepted(requests::payin(payin(number, 1, 100))).await;
     }
-    desk.ask(requests::payin(payin(0, 4, 100))).await.unwrap();
-    for words in ["one", "two", "three"] {
-        let actor = (words == "two").then_some("ops");
-        let body = requests::create_payout(key(words), new_payout("m1", "10"), actor);
-        desk.ask(body).await.unwrap();
+    desk.accepted(requests::payin(payin(0, 4, 100))).await;
+    for name in ["one", "two", "three"] {
+        let actor = (name == "two").then_some("ops");
+        let body = requests::create_payout(key(name), new_payout("m1", "10"), actor);
+        desk.accepted(body).await;
     }
-    let sent = desk.commit(requests::wake(&submit_lane("wallet"), 1)).await;
+    let sent = desk.commit(requests::claim_due(&submit_lane("wallet"), 1)).await;
     let call = planned(&sent).0[0];
     let outcome = Outcome::Paid { provider_reference: Some("px-1".to_owned()) };
     let event = Event::Submitted { attempt: call.attempt, r#try: 1, outcome };
-    desk.ask(requests::payout_outcome(call.flow, event)).await.unwrap();
+    desk.accepted(requests::payout_outcome(call.flow, event)).await;
     let fourth = requests::create_payout(key("four"), new_payout("m1", "10"), None);
     let flows = written(&desk.commit(fourth).await);
     let (flow, ..) = flows.iter().find(|(_, kind, ..)| *kind == "payout").unwrap();
     let id = PayoutId::from_uuid(flow.uuid());
     let cancellation = Cancellation { id, expected_version: Some(1), actor: "m1".to_owned() };
-    desk.ask(requests::cancel_payout(key("five"), cancellation)).await.unwrap();
-    for body in switches() {
-        desk.ask(body).await.unwrap();
+    desk.accepted(requests::cancel_payout(key("five"), cancellation)).await;
+    for body in freeze_changes() {
+        desk.accepted(body).await;
     }
-    desk.ask(requests::deliver(1, true)).await.unwrap();
+    desk.accepted(requests::start_deliveries(1, true)).await;
 }
 
 fn changes() -> [Change; 5] {
@@ -123,17 +124,17 @@ fn changes() -> [Change; 5] {
     ]
 }
 
-fn switches() -> [Body; 3] {
+fn freeze_changes() -> [Body; 3] {
     let text = |text: &str| text.to_owned();
-    let throw = |scope: &Scope, actor: &str, turn| {
+    let change = |scope: &Scope, actor: &str, action| {
         let (scope, actor) = (scope.clone(), text(actor));
-        requests::switch(Switch { scope, actor, is_approver: true, turn })
+        requests::freeze_change(FreezeChange { scope, actor, is_approver: true, action })
     };
     let (merchant, channel) = (Scope::Merchant(text("m9")), Scope::Channel(text("bank")));
-    let freeze = || Turned::Freeze { reason: text("a leak") };
+    let freeze = || FreezeAction::Freeze { reason: text("a leak") };
     [
-        throw(&merchant, "ops1", freeze()),
-        throw(&channel, "ops1", freeze()),
-        throw(&channel, "ops2", Turned::Unfreeze { reason: text("mended") }),
+        change(&merchant, "ops1", freeze()),
+        change(&channel, "ops1", freeze()),
+        change(&channel, "ops2", FreezeAction::Unfreeze { reason: text("mended") }),
     ]
 }

@@ -1,12 +1,11 @@
-//! Random histories on the memory store, and a digest of everything that they decide.
+//! Random histories on the memory store, and a digest of all their decisions.
 //!
-//! Twelve seeds, each under the engine and under Temporal. `histories.txt` has a line for each: how many commits and
-//! calls there were, a digest of the rows and calls (`books`) and one of the answers (`answers`). The books must stay
-//! as they are through every change of the code. The answers contain the messages of rejections: if only a message is
-//! reworded, they alone change.
+//! Twelve seeds, each under the engine and under Temporal. `histories.txt` has one line per history: the number of commits
+//! and calls, a digest of rows and calls (`books`), and a digest of the answers (`answers`). No change of the code may
+//! change `books`. The answers contain the messages of rejections: a reworded message changes only `answers`.
 //!
-//! `BURSAR_DUMP=path` writes every line that was digested to a file, so that two trees can be compared with `diff`.
-//! `BURSAR_BLESS=1` writes `histories.txt` anew.
+//! `BURSAR_DUMP=path` writes every digested line to a file, so that `diff` can compare two trees. `BURSAR_BLESS=1`
+//! rewrites `histories.txt`.
 
 mod outcomes;
 mod requests;
@@ -15,10 +14,9 @@ mod world;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use bursar_core::commit::Commit;
-use bursar_core::request::{Batch, Request};
+use bursar_core::ledger::verify::Verifier;
 use bursar_core::rules::Rules;
-use bursar_core::verify::Verifier;
+use bursar_core::turn::{Commit, Request, TurnInput};
 use bursar_store::{Memory, Query as _, turn};
 
 use crate::adapter::{assert_golden, lines, sha256, stored, text};
@@ -28,10 +26,10 @@ use world::World;
 
 const SEEDS: u64 = 12;
 const ROUNDS: u64 = 250;
-/// Fewer calls than these would prove little about what comes back from them.
+/// Fewer calls would cover too few outcomes.
 const CALLS_MIN: u64 = 1_500;
 
-/// What one history comes to.
+/// The result of one history.
 struct History {
     line: String,
     books: String,
@@ -42,7 +40,7 @@ struct History {
 }
 
 #[test]
-fn random_histories_decide_what_they_have_always_decided() {
+fn random_histories_match_their_digests() {
     let mut histories = Vec::new();
     for seed in 1..=SEEDS {
         histories.extend([false, true].map(|is_temporal| run(seed, is_temporal)));
@@ -56,7 +54,7 @@ fn random_histories_decide_what_they_have_always_decided() {
     assert_golden("histories/histories.txt", &found);
 }
 
-/// Guards the digests: histories in which little happens would stay the same whatever the code does.
+/// Guards the digests: histories with little variety would not notice a change of the code.
 fn assert_variety(histories: &[History]) {
     let calls: u64 = histories.iter().map(|history| history.calls).sum();
     assert!(calls > CALLS_MIN, "only {calls} calls were planned");
@@ -72,7 +70,7 @@ fn assert_variety(histories: &[History]) {
     }
     for name in SUBMIT_OUTCOMES.iter().chain(&QUERY_ANSWERS).chain(&DELIVERY_OUTCOMES) {
         let count = outcomes.get(name).copied().unwrap_or_default();
-        assert!(count >= 10, "{name} came back {count} times: {outcomes:#?}");
+        assert!(count >= 10, "{name} occurred {count} times: {outcomes:#?}");
     }
     for name in STATUSES {
         let count = statuses.get(name).copied().unwrap_or_default();
@@ -114,7 +112,7 @@ fn run(seed: u64, is_temporal: bool) -> History {
     let mut calls = 0;
     for round in 0..ROUNDS {
         let requests: Vec<Request> = world.requests(&rules, round);
-        let commit = block_on(turn(&mut store, &Batch::new(&rules, &requests))).unwrap();
+        let commit = block_on(turn(&mut store, &TurnInput::new(&rules, &requests))).unwrap();
         calls += world.learn(&commit);
         let head = block_on(store.end()).unwrap();
         let head = format!("{} {}", head.seq, bursar_core::registry::hexadecimal(&head.hash));
@@ -151,7 +149,8 @@ fn add_commit(commit: &Commit, books: &mut String, statuses: &mut BTreeMap<Strin
     }
 }
 
-/// How many differences a verification finds; if mutated, every flow has the state of the one of its kind before it.
+/// The number of differences that verification finds. A mutation gives every flow the state of the previous flow of its
+/// kind.
 fn differences(store: &mut Memory, rules: &Rules, is_mutated: bool) -> u64 {
     block_on(async {
         let accounts = store.accounts().await.unwrap();

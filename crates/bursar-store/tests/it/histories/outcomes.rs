@@ -1,19 +1,19 @@
-//! What comes back of calls: every outcome of a submission, every answer to a query, every outcome of a delivery.
+//! Outcomes of calls: every outcome of a submission, every answer to a query, every outcome of a delivery.
 
-use bursar_core::delivery::{self, Response, Unsendable};
-use bursar_core::payout::{self, Answer};
-use bursar_core::request::Body;
+use bursar_core::payouts::{self, Answer};
+use bursar_core::turn::Body;
+use bursar_core::webhooks::delivery::{self, Response, Unsendable};
 use jiff::SignedDuration;
 
 use super::world::Dice;
 use crate::adapter::requests;
 use crate::adapter::text::{Planned, Planning};
 
-/// A call that is under way, and who drives its flow.
+/// A call in flight, and the host of its flow.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) planned: Planned,
-    pub(super) is_driven: bool,
+    pub(super) is_of_workflow: bool,
 }
 
 pub(super) const SUBMIT_OUTCOMES: [&str; 9] = [
@@ -54,23 +54,23 @@ pub(super) const DELIVERY_OUTCOMES: [&str; 11] = [
     "delivery: no means",
 ];
 
-/// The outcome of a call, by name and as a request. One in a hundred names an attempt that was never made, and one
-/// in twenty comes from the other host than the one that drives the flow.
+/// The outcome of a call, by name and as a request. One in a hundred names a non-existent attempt, and one in twenty comes
+/// from the wrong host.
 pub(super) fn body(call: Call, dice: &mut Dice) -> (&'static str, Body) {
     let Planned { flow, attempt, what } = call.planned;
     let attempt = if dice.chance(1) { attempt + 1 } else { attempt };
-    let is_driven = call.is_driven != dice.chance(5);
+    let is_of_workflow = call.is_of_workflow != dice.chance(5);
     let (name, event) = match what {
         Planning::Submit { r#try } => {
             let name = dice.pick(&SUBMIT_OUTCOMES);
-            (name, payout::Event::Submitted { attempt, r#try, outcome: submitted(name) })
+            (name, payouts::Event::Submitted { attempt, r#try, outcome: submitted(name) })
         }
         Planning::Query { lease_until } => {
             let name = dice.pick(&QUERY_ANSWERS);
-            (name, payout::Event::Queried { attempt, lease_until, answer: queried(name) })
+            (name, payouts::Event::Queried { attempt, lease_until, answer: queried(name) })
         }
         Planning::Deliver => {
-            // Most are taken, and an endpoint that wants no more is rare: the others are told more.
+            // Most calls succeed, and few disable the endpoint, so that histories have many deliveries.
             let name = match dice.below(100) {
                 0..30 => DELIVERY_OUTCOMES[0],
                 30..32 => "delivery: 410",
@@ -80,24 +80,24 @@ pub(super) fn body(call: Call, dice: &mut Dice) -> (&'static str, Body) {
                 ),
             };
             let event = delivery::Event::Returned { attempt, took_ms: 7, outcome: delivered(name) };
-            let body = if is_driven {
-                requests::look_with_delivery(flow, event)
+            let body = if is_of_workflow {
+                requests::poll_with_delivery(flow, event)
             } else {
                 requests::delivery_outcome(flow, event)
             };
             return (name, body);
         }
     };
-    let body = if is_driven {
-        requests::look_with_payout(flow, event)
+    let body = if is_of_workflow {
+        requests::poll_with_payout(flow, event)
     } else {
         requests::payout_outcome(flow, event)
     };
     (name, body)
 }
 
-fn submitted(name: &str) -> payout::Outcome {
-    use payout::Outcome;
+fn submitted(name: &str) -> payouts::Outcome {
+    use payouts::Outcome;
     let reference = || Some("px-1".to_owned());
     match name {
         "submit: not sent" => Outcome::NotSent { detail: detail() },
@@ -146,7 +146,7 @@ fn delivered(name: &str) -> delivery::Outcome {
         "delivery: not serialised" => unsendable(Unsendable::Serialisation),
         "delivery: not signed" => unsendable(Unsendable::Signing),
         "delivery: no key" => unsendable(Unsendable::NoKey),
-        _ => unsendable(Unsendable::NoMeans),
+        _ => unsendable(Unsendable::LocalResourceExhausted),
     }
 }
 

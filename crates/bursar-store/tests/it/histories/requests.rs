@@ -1,24 +1,24 @@
-//! What is asked for: every request that there is, in proportions that let payouts and deliveries come to their end.
+//! Every kind of request, in proportions that let payouts and deliveries reach final states.
 
 use std::collections::BTreeMap;
 
-use bursar_core::attempt::{Evidence, Source, Verdict};
-use bursar_core::control::{Scope, Switch, Turned};
-use bursar_core::host::LANES;
+use bursar_core::flow::host;
+use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{DeliveryId, EndpointId, PayoutId, Seed};
-use bursar_core::ledger::Event;
-use bursar_core::payin::{NewPayIn, Said};
-use bursar_core::payout::{
-    self, Beneficiary, Cancellation, NewPayout, Remarks, Resolution, Ruling, schedule_lane,
-    submit_lane,
+use bursar_core::ledger::LedgerEvent;
+use bursar_core::payins::{NewPayIn, ProviderStatus};
+use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
+use bursar_core::payouts::{
+    self, Beneficiary, Cancellation, ClientMetadata, Decision, NewPayout, Resolution,
+    schedule_lane, submit_lane,
 };
-use bursar_core::registry::{
-    Change, EndpointChange, MerchantStatus, PAYLOAD_VERSION, Role, Settings, SettingsPatch,
-};
-use bursar_core::request::Body;
+use bursar_core::registry;
+use bursar_core::registry::{Change, MerchantStatus, Role};
 use bursar_core::rules::Rules;
-use bursar_core::{delivery, registry};
+use bursar_core::turn::Body;
+use bursar_core::webhooks::delivery;
+use bursar_core::webhooks::{EndpointChange, PAYLOAD_VERSION, Settings, SettingsPatch};
 use jiff::SignedDuration;
 
 use super::outcomes;
@@ -38,18 +38,18 @@ pub(super) fn first(world: &mut World, rules: &Rules, round: u64) -> Body {
     }
 }
 
-/// Any request. Those that carry payouts and deliveries on are the most frequent.
+/// Any request. Requests that advance payouts and deliveries are the most frequent.
 pub(super) fn any(world: &mut World, rules: &Rules) -> Body {
     match world.dice.below(100) {
         0..14 => create(world),
         14..34 => outcome(world),
         34..50 => step(world),
-        50..54 => look(world),
+        50..54 => poll(world),
         54..58 => callback(world),
         58..61 => cancel(world),
         61..65 => resolve(world),
         65..71 => requests::payin(payin(world)),
-        71..76 => requests::switch(switch(world)),
+        71..76 => requests::freeze_change(freeze_change(world)),
         76..83 => register(world),
         83..90 => webhook(world),
         90..94 => outbox(world),
@@ -66,7 +66,7 @@ fn merchant(world: &mut World) -> String {
     format!("m{}", world.dice.below(3))
 }
 
-/// A key of its own, or one of few: the same request under the same key, or another.
+/// A new key, or one of few, so that requests repeat keys.
 fn key(world: &mut World, name: &str) -> Key {
     let number = if world.dice.chance(25) { world.dice.below(8) } else { world.admitted + 100 };
     Key::new(text("test"), format!("{name}-{number}"))
@@ -81,7 +81,7 @@ fn create(world: &mut World) -> Body {
         amount: text(world.dice.pick(&["0", "1", "7", "7", "100", "7.5"])),
         beneficiary: beneficiary(world),
         scheduled_at: world.dice.chance(15).then(|| world.now + SignedDuration::from_secs(120)),
-        remarks: Remarks {
+        remarks: ClientMetadata {
             metadata: BTreeMap::from_iter(
                 world.dice.chance(20).then(|| (text("order"), text("17"))),
             ),
@@ -89,7 +89,7 @@ fn create(world: &mut World) -> Body {
         },
     };
     match world.dice.below(6) {
-        0 => requests::create_driven_payout(key, payout, &format!("wf-{}", world.admitted)),
+        0 => requests::create_workflow_payout(key, payout, &format!("wf-{}", world.admitted)),
         1 => requests::create_payout(key, payout, Some("ops")),
         _ => requests::create_payout(key, payout, None),
     }
@@ -105,7 +105,7 @@ fn beneficiary(world: &mut World) -> Beneficiary {
     }
 }
 
-/// A call comes back, mostly the oldest; one in ten is lost, and one in twenty comes back twice.
+/// The outcome of a call, mostly the oldest. One in ten is lost, and one in twenty is repeated.
 fn outcome(world: &mut World) -> Body {
     if world.calls.is_empty() {
         return step(world);
@@ -114,7 +114,7 @@ fn outcome(world: &mut World) -> Body {
     let index = if world.dice.chance(70) { 0 } else { last };
     if world.dice.chance(10) {
         world.calls.remove(index);
-        return requests::wake(delivery::LEASES, 4);
+        return requests::claim_due(delivery::LEASES, 4);
     }
     let call = world.calls[index];
     if !world.dice.chance(5) {
@@ -125,31 +125,31 @@ fn outcome(world: &mut World) -> Body {
     body
 }
 
-/// What is due is woken; under Temporal, workflows look at their flows instead.
+/// Claims due flows; under Temporal, workflows poll their flows instead.
 fn step(world: &mut World) -> Body {
     let limit = 1 + u32::from(world.dice.chance(50)) * 3;
     if world.is_temporal && world.dice.chance(90) {
-        return look(world);
+        return poll(world);
     }
     match world.dice.below(20) {
-        0..6 => requests::wake(&submit_lane(world.dice.pick(&["wallet", "bank"])), limit),
-        6..12 => requests::wake(payout::LANE, limit),
-        12 | 13 => requests::wake(&schedule_lane("wallet"), limit),
-        14 => requests::wake(delivery::LEASES, limit),
-        _ => requests::deliver(limit * 2, world.dice.chance(80)),
+        0..6 => requests::claim_due(&submit_lane(world.dice.pick(&["wallet", "bank"])), limit),
+        6..12 => requests::claim_due(payouts::LANE, limit),
+        12 | 13 => requests::claim_due(&schedule_lane("wallet"), limit),
+        14 => requests::claim_due(delivery::LEASES, limit),
+        _ => requests::start_deliveries(limit * 2, world.dice.chance(80)),
     }
 }
 
-/// A workflow looks at its flow, with or without news.
-fn look(world: &mut World) -> Body {
+/// A workflow polls its flow, with or without an outcome.
+fn poll(world: &mut World) -> Body {
     let has_slot = world.dice.chance(80);
     let (payout, delivery) = (world.some_payout().flow, world.some_delivery());
     let flow = if world.dice.chance(50) { payout } else { delivery };
-    let events = [delivery::Event::CalledOff, delivery::Event::Due, delivery::Event::Replayed];
+    let events = [delivery::Event::Cancelled, delivery::Event::Due, delivery::Event::Replayed];
     match world.dice.below(12) {
-        0 if world.dice.chance(50) => requests::look_with_delivery(flow, world.dice.pick(&events)),
-        1 => requests::look_with_payout(flow, payout::Event::Due),
-        _ => requests::look(flow, has_slot),
+        0 if world.dice.chance(50) => requests::poll_with_delivery(flow, world.dice.pick(&events)),
+        1 => requests::poll_with_payout(flow, payouts::Event::Due),
+        _ => requests::poll(flow, has_slot),
     }
 }
 
@@ -187,11 +187,15 @@ fn cancel(world: &mut World) -> Body {
 
 fn resolve(world: &mut World) -> Body {
     let (key, (id, version)) = (key(world, "resolve"), payout_id(world));
-    let rulings =
-        [Ruling::ConfirmPaid, Ruling::ConfirmNotPaid, Ruling::KeepWaiting, Ruling::NewAttempt];
+    let decisions = [
+        Decision::ConfirmPaid,
+        Decision::ConfirmNotPaid,
+        Decision::KeepWaiting,
+        Decision::NewAttempt,
+    ];
     let resolution = Resolution {
         id,
-        ruling: world.dice.pick(&rulings),
+        decision: world.dice.pick(&decisions),
         evidence: text("the statement says so"),
         expected_version: if world.dice.chance(10) { version + 1 } else { version },
         actor: format!("ops{}", world.dice.below(3)),
@@ -200,11 +204,14 @@ fn resolve(world: &mut World) -> Body {
     requests::resolve_payout(key, resolution)
 }
 
-/// A provider with few references says this and that about them.
+/// A report of a provider about one of few pay-ins.
 fn payin(world: &mut World) -> NewPayIn {
-    let words =
-        [("pending", Said::Pending), ("completed", Said::Completed), ("failed", Said::Failed)];
-    let (event, said) = world.dice.pick(&words);
+    let statuses = [
+        ("pending", ProviderStatus::Pending),
+        ("completed", ProviderStatus::Completed),
+        ("failed", ProviderStatus::Failed),
+    ];
+    let (event, status) = world.dice.pick(&statuses);
     let number = world.dice.below(world.admitted.max(8).div_euclid(4) + 1);
     NewPayIn {
         key: world.dice.chance(20).then(|| key(world, "payin")),
@@ -214,25 +221,25 @@ fn payin(world: &mut World) -> NewPayIn {
         reference: format!("r{number}"),
         currency: text("PKR"),
         amount: text(if world.dice.chance(5) { "0" } else { "12.5" }),
-        said,
+        said: status,
         event: text(event),
     }
 }
 
-fn switch(world: &mut World) -> Switch {
+fn freeze_change(world: &mut World) -> FreezeChange {
     let scope = match world.dice.below(4) {
         0 => Scope::Global,
         1 => Scope::Channel(text("wallet")),
         _ => Scope::Merchant(text("m0")),
     };
-    // Two must want a freeze lifted: so that histories go on, this is asked for more often.
-    let turn = if world.dice.chance(8) {
-        Turned::Freeze { reason: text("a leak") }
+    // An unfreeze needs two operators, so it is more frequent than a freeze.
+    let action = if world.dice.chance(8) {
+        FreezeAction::Freeze { reason: text("a leak") }
     } else {
-        Turned::Unfreeze { reason: text("mended") }
+        FreezeAction::Unfreeze { reason: text("mended") }
     };
     let actor = format!("ops{}", world.dice.below(3));
-    Switch { scope, actor, is_approver: world.dice.chance(60), turn }
+    FreezeChange { scope, actor, is_approver: world.dice.chance(60), action }
 }
 
 fn register(world: &mut World) -> Body {
@@ -318,10 +325,10 @@ fn endpoint_change(world: &mut World, number: u64) -> EndpointChange {
 fn webhook(world: &mut World) -> Body {
     let endpoint = endpoint_id(world.dice.below(6));
     match world.dice.below(10) {
-        0 | 1 => requests::set_delivery_aside(world.dice.chance(70)),
+        0 | 1 => requests::quarantine_delivery(world.dice.chance(70)),
         2 => {
             let lane = world.dice.pick(&["payout", "submit:wallet", "webhook-lease"]);
-            requests::set_aside(lane, world.dice.chance(70))
+            requests::quarantine(lane, world.dice.chance(70))
         }
         3 => requests::cancel_deliveries(endpoint, 5),
         4..7 => {
@@ -336,14 +343,14 @@ fn webhook(world: &mut World) -> Body {
 /// The relay claims entries, and the cluster accepts them.
 fn outbox(world: &mut World) -> Body {
     if world.dice.chance(5) {
-        return requests::note_refusal("payout.confirm_paid");
+        return requests::record_refusal("payout.confirm_paid");
     }
     match world.claimed.pop() {
-        Some((flow, errand)) if world.dice.chance(60) => {
+        Some((flow, entry)) if world.dice.chance(60) => {
             let renamed = world.dice.chance(10).then(|| format!("renamed-{}", world.admitted));
-            requests::outbox_done(flow, errand, renamed)
+            requests::acknowledge(flow, entry, renamed)
         }
-        _ => requests::claim_outbox(world.dice.pick(&LANES), 3),
+        _ => requests::claim_outbox(world.dice.pick(&host::lanes().collect::<Vec<_>>()), 3),
     }
 }
 
@@ -353,12 +360,16 @@ fn revert(world: &mut World) -> Body {
     } else {
         world.dice.pick(&world.posted)
     };
-    let event =
-        Event { name: text("REVERT"), reference, variables: BTreeMap::new(), effective_at: None };
+    let event = LedgerEvent {
+        name: text("REVERT"),
+        reference,
+        variables: BTreeMap::new(),
+        effective_at: None,
+    };
     requests::post(event, world.dice.chance(50).then_some("ops"))
 }
 
-/// A merchant gets 500 units, now and then under a reference that was used before.
+/// Credits a merchant with 500 units, sometimes under a used reference.
 fn fund(world: &mut World, rules: &Rules) -> Body {
     let (merchant, number) = (merchant(world), world.admitted);
     let value = |variable: &str| match variable {
@@ -371,6 +382,6 @@ fn fund(world: &mut World, rules: &Rules) -> Body {
     let variables = variables.map(|variable| (variable.clone(), value(variable))).collect();
     let number = if world.dice.chance(10) { 5 } else { number };
     let (name, reference) = (text("ADJUSTMENT_CREDIT"), format!("f{number}"));
-    let event = Event { name, reference, variables, effective_at: None };
+    let event = LedgerEvent { name, reference, variables, effective_at: None };
     requests::post(event, world.dice.chance(50).then_some("ops"))
 }

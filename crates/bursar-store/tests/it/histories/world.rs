@@ -1,17 +1,16 @@
-//! What a history knows so far, and the rules under which it happens.
+//! The state of a history, and its rules.
 
 use std::collections::BTreeMap;
 
-use bursar_core::channel::{Channel, Clocks};
-use bursar_core::commit::Commit;
-use bursar_core::delivery::Schedule;
-use bursar_core::host::{Errand, Hosting, Naming};
+use bursar_core::flow::host::{Hosting, Naming, OutboxEntry};
 use bursar_core::ids::{FlowId, Seed};
 use bursar_core::ledger::Admission;
-use bursar_core::pricing::Tariff;
-use bursar_core::request::Request;
-use bursar_core::rulebook::Rulebook;
+use bursar_core::ledger::pricing::Tariff;
+use bursar_core::ledger::rulebook::Rulebook;
+use bursar_core::payouts::channel::{Channel, Clocks};
 use bursar_core::rules::Rules;
+use bursar_core::turn::{Commit, Request};
+use bursar_core::webhooks::delivery::RetryPolicy;
 use jiff::{SignedDuration, Timestamp};
 
 use super::outcomes::Call;
@@ -19,7 +18,7 @@ use super::requests;
 use crate::adapter::text;
 use crate::desk::START;
 
-/// Two channels that promise different things, short pauses between deliveries, and four eyes above 50 units.
+/// Two channels with different guarantees, short pauses between deliveries, and four eyes above 50 units.
 pub(super) fn rules(is_temporal: bool) -> Rules {
     let pkr = "PKR".parse().unwrap();
     let wallet = Channel {
@@ -47,18 +46,18 @@ pub(super) fn rules(is_temporal: bool) -> Rules {
         payout_tariffs: [(pkr, Tariff::new("0.50", 0, 1_000, pkr).unwrap())].into(),
         payin_tariffs: [(pkr, Tariff::new("0.25", 100, 500, pkr).unwrap())].into(),
         four_eyes_above: 50,
-        deliveries: Schedule {
+        deliveries: RetryPolicy {
             pauses: vec![seconds(10), seconds(30), seconds(90)],
             breaker_after: 6,
             disable_after: seconds(4_000),
-            ..Schedule::default()
+            ..RetryPolicy::default()
         },
         hosting: if is_temporal { Hosting::Temporal(Naming::ByMerchant) } else { Hosting::Engine },
         ..Rules::from(Rulebook::bundled().unwrap())
     }
 }
 
-/// Numbers that follow from a seed (xorshift), and from nothing else.
+/// Deterministic random numbers from a seed (xorshift).
 pub(super) struct Dice(u64);
 
 impl Dice {
@@ -96,10 +95,10 @@ pub(super) struct World {
     pub(super) payouts: Vec<Payout>,
     pub(super) deliveries: Vec<FlowId>,
     pub(super) posted: Vec<String>,
-    /// Calls that have not come back, oldest first.
+    /// Calls without an outcome, oldest first.
     pub(super) calls: Vec<Call>,
-    pub(super) claimed: Vec<(FlowId, Errand)>,
-    /// How often each outcome has come back.
+    pub(super) claimed: Vec<(FlowId, OutboxEntry)>,
+    /// The number of occurrences of each outcome.
     pub(super) outcomes: BTreeMap<&'static str, u64>,
 }
 
@@ -138,7 +137,7 @@ impl World {
         Request { admission: Admission::new(self.now, seed), body }
     }
 
-    /// Remembers what later requests are about. Answers how many calls were planned.
+    /// Records the ids that later requests use. Returns the number of planned calls.
     pub(super) fn learn(&mut self, commit: &Commit) -> u64 {
         for (flow, kind, version, reference) in text::written(commit) {
             match kind {
@@ -155,17 +154,19 @@ impl World {
         }
         self.posted.extend(commit.transactions.iter().map(|posted| posted.id.to_string()));
         self.claimed.extend(text::claimed(commit));
-        let (ours, theirs) = text::planned(commit);
-        let count = ours.len() + theirs.len();
-        self.calls.extend(ours.into_iter().map(|planned| Call { planned, is_driven: false }));
-        self.calls.extend(theirs.into_iter().map(|planned| Call { planned, is_driven: true }));
+        let (engine, workflows) = text::planned(commit);
+        let count = engine.len() + workflows.len();
+        self.calls
+            .extend(engine.into_iter().map(|planned| Call { planned, is_of_workflow: false }));
+        self.calls
+            .extend(workflows.into_iter().map(|planned| Call { planned, is_of_workflow: true }));
         u64::try_from(count).unwrap()
     }
 
-    /// One of the latest payouts, so that many requests meet at few of them; none is known at first.
+    /// One of the latest payouts, so that many requests concern few payouts; an unknown one if there is none.
     pub(super) fn some_payout(&mut self) -> Payout {
-        let nowhere = Payout { flow: self.unknown(), version: 1, reference: "unknown".to_owned() };
-        recent(&mut self.dice, &self.payouts).unwrap_or(nowhere)
+        let unknown = Payout { flow: self.unknown(), version: 1, reference: "unknown".to_owned() };
+        recent(&mut self.dice, &self.payouts).unwrap_or(unknown)
     }
 
     pub(super) fn some_delivery(&mut self) -> FlowId {
@@ -177,7 +178,7 @@ impl World {
     }
 }
 
-/// One of the last twenty, mostly.
+/// Mostly one of the last twenty.
 fn recent<T: Clone>(dice: &mut Dice, all: &[T]) -> Option<T> {
     let from = if dice.chance(80) { all.len().saturating_sub(20) } else { 0 };
     let last = &all[from..];

@@ -1,4 +1,4 @@
-//! The accounts with their balances.
+//! `bursar ledger accounts`: all accounts with their balances.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ const SECTIONS: &[Section] = &[Section {
 }];
 
 pub(super) fn run(arguments: &ReportArguments, config: Option<&Path>) -> Result<(), Failure> {
-    let accounts = Books::existing(&arguments.place, config)?.accounts()?;
+    let accounts = Books::existing(&arguments.store, config)?.accounts()?;
     let mut report = Report::begin(&arguments.format, SECTIONS, &[])?;
     for (address, account) in &accounts {
         let gl = &account.metadata;

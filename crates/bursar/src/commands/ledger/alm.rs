@@ -1,15 +1,15 @@
-//! Assets against liabilities, by when they are due.
+//! `bursar ledger alm`: assets and liabilities by due date.
 
 use std::path::Path;
 
+use bursar_core::ledger::views::{self, Alm, Balance, BalanceFold};
 use bursar_core::money::decimal;
-use bursar_core::views::{self, Alm, Balance, BalanceFold};
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, Report, Section};
 use clap::Args;
 
 use super::books::Books;
-use super::moments::AsOfArguments;
+use super::period::AsOfArguments;
 use super::{ReportArguments, each_journal};
 
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ const SECTIONS: &[Section] = &[
 ];
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
-    let mut books = Books::existing(&arguments.report.place, config)?;
+    let mut books = Books::existing(&arguments.report.store, config)?;
     let alm = fold(&mut books, &arguments.moment)?;
     let mut report = Report::begin(&arguments.report.format, SECTIONS, &[arguments.moment.fact()])?;
     for row in &alm.rows {

@@ -1,15 +1,14 @@
-//! An open store with its rulebook, and the clock and chance that requests are admitted with.
+//! An open store with its rulebook, and the clock and seed for admitting requests.
 
 use std::path::Path;
 
-use bursar_core::commit::SavedCommit;
 use bursar_core::ids::Seed;
-use bursar_core::ledger::{Account, Admission, Event, Posted, Transaction};
+use bursar_core::ledger::verify::Report;
+use bursar_core::ledger::{Account, Admission, LedgerEvent, Post, Posted, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::rejection::Rejection;
-use bursar_core::request::{Answer, Batch, Body, Reply, Request};
 use bursar_core::rules::Rules;
-use bursar_core::verify::Report;
+use bursar_core::turn::{Answer, Ask as _, Request, SavedCommit, TurnInput};
 use bursar_node::config::Config;
 use bursar_node::failure::Failure;
 use bursar_node::node::fresh_seed;
@@ -18,7 +17,7 @@ use bursar_store::{AnyStore, Location, Query as _, StoreError, Walk as _, turn};
 use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
 
-use super::Place;
+use super::StoreArguments;
 
 pub(super) struct Books {
     pub(super) rules: Rules,
@@ -29,10 +28,13 @@ pub(super) struct Books {
 }
 
 impl Books {
-    /// Opens books that are there; reading must not make new ones.
-    pub(super) fn existing(place: &Place, config: Option<&Path>) -> Result<Self, Failure> {
+    /// Opens existing books; a report must not create new ones.
+    pub(super) fn existing(
+        arguments: &StoreArguments,
+        config: Option<&Path>,
+    ) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let location = place.location()?;
+        let location = arguments.location()?;
         let exists = runtime.block_on(location.exists())?;
         if !exists {
             let place = match &location {
@@ -49,10 +51,10 @@ impl Books {
         Ok(books)
     }
 
-    /// Opens the books, and makes them if they are not there.
-    pub(super) fn open(place: &Place, config: Option<&Path>) -> Result<Self, Failure> {
+    /// Opens the books, and creates them if they do not exist.
+    pub(super) fn open(arguments: &StoreArguments, config: Option<&Path>) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let location = place.location()?;
+        let location = arguments.location()?;
         Self::with(config, runtime, async || location.open().await)
     }
 
@@ -67,16 +69,19 @@ impl Books {
         Ok(Self { rules: Rules::from(rulebook), store, runtime, seed: fresh_seed()?, admitted: 0 })
     }
 
-    /// Decides and saves events together. When it returns, the answers hold.
+    /// Decides and saves events in one commit. The answers are durable when it returns.
     pub(super) fn post(
         &mut self,
-        events: Vec<Event>,
+        events: Vec<LedgerEvent>,
     ) -> Result<Vec<Result<Posted, Rejection>>, Failure> {
         let requests: Vec<Request> = events
             .into_iter()
-            .map(|event| Request { admission: self.admit(), body: Body::Post(event) })
+            .map(|event| Request {
+                admission: self.admit(),
+                body: Post { event, actor: None }.into(),
+            })
             .collect();
-        let batch = Batch::new(&self.rules, &requests);
+        let batch = TurnInput::new(&self.rules, &requests);
         let commit = self.runtime.block_on(turn(&mut self.store, &batch));
         let commit = commit?;
         commit.answers.into_iter().map(posted).collect()
@@ -115,22 +120,14 @@ impl Books {
     }
 }
 
-/// An event is answered with what became of its posting.
+/// The reply of a posting request.
 fn posted(answer: Answer) -> Result<Result<Posted, Rejection>, Failure> {
-    match answer {
-        Ok(Reply::Posted(posted)) => Ok(Ok(posted)),
-        Ok(
-            reply @ (Reply::Flow { .. }
-            | Reply::Woken(_)
-            | Reply::Delivering(_)
-            | Reply::Driven(_)
-            | Reply::Carried(_)
-            | Reply::Replayed(_)
-            | Reply::Noted { .. }
-            | Reply::Registered { .. }),
-        ) => Err(Failure::new(format!(
-            "an event was answered with {reply:?}. Look at the books before you post it again"
-        ))),
-        Err(rejection) => Ok(Err(rejection)),
-    }
+    let reply = match answer {
+        Ok(reply) => reply,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let failed = Failure::new(format!(
+        "an event was answered with {reply:?}. Look at the books before you post it again"
+    ));
+    Post::reply(reply).map(Ok).ok_or(failed)
 }

@@ -1,21 +1,21 @@
-//! Cash movements, to be compared with the statements of the banks.
+//! `bursar ledger cash`: cash movements, for reconciliation with bank statements.
 
 use std::path::Path;
 
+use bursar_core::ledger::views::{CashFold, CashRow};
 use bursar_core::money::decimal;
-use bursar_core::views::{CashFold, CashRow};
 use bursar_node::failure::Failure;
 use bursar_node::report::{Cell, Column, Report, Section};
 use bursar_node::terminal::printable;
 use clap::Args;
 
 use super::books::Books;
-use super::moments::PeriodArguments;
+use super::period::PeriodArguments;
 use super::{ReportArguments, each_transaction};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Only the accounts at this bank
+    /// Only accounts at this bank
     #[arg(long, value_name = "ID")]
     bank: Option<String>,
     #[command(flatten)]
@@ -56,7 +56,7 @@ const SECTIONS: &[Section] = &[
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let period = arguments.period.period()?;
-    let mut books = Books::existing(&arguments.report.place, config)?;
+    let mut books = Books::existing(&arguments.report.store, config)?;
     let accounts = books.accounts()?;
     let accounts = accounts.iter().map(|(address, account)| (address, account));
     let bank = arguments.bank.as_deref();

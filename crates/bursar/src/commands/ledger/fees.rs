@@ -1,23 +1,23 @@
-//! Fees and VAT.
+//! `bursar ledger fees`: fees and VAT of a period.
 
 use std::path::Path;
 
+use bursar_core::ledger::views::{Fees, FeesFold};
 use bursar_core::money::decimal;
-use bursar_core::views::{Fees, FeesFold};
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, Report, Section};
 use bursar_node::terminal::printable;
 use clap::Args;
 
 use super::books::Books;
-use super::moments::PeriodArguments;
+use super::period::PeriodArguments;
 use super::{ReportArguments, each_journal};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     period: PeriodArguments,
-    /// Count only what touched the accounts of this merchant
+    /// Only transactions that touch the accounts of this merchant
     #[arg(long, value_name = "ID")]
     merchant: Option<String>,
     #[command(flatten)]
@@ -66,7 +66,7 @@ const SECTIONS: &[Section] = &[
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let period = arguments.period.period()?;
-    let mut books = Books::existing(&arguments.report.place, config)?;
+    let mut books = Books::existing(&arguments.report.store, config)?;
     let merchant = arguments.merchant.as_deref();
     let mut fold = FeesFold::new(&books.accounts()?, merchant, period);
     if let Some(merchant) = merchant.filter(|_| fold.is_empty()) {

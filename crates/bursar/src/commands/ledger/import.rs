@@ -1,27 +1,27 @@
-//! A file of events into the books, in batches. A line that is refused is reported and does not stop the rest.
+//! `bursar ledger import`: posts a file of events in batches. A rejected line is reported and does not stop the rest.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use bursar_core::ledger::{Event, Posted};
+use bursar_core::ledger::{LedgerEvent, Posted};
 use bursar_node::failure::Failure;
 use bursar_node::terminal;
 use clap::Args;
 
-use super::Place;
+use super::StoreArguments;
 use super::books::Books;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The events, one JSON object a line: {"event","reference","vars":{…},"effectiveAt"?}; `-` reads standard input
+    /// The events, one JSON object per line: {"event","reference","vars":{…},"effectiveAt"?}; `-` reads standard input
     #[arg(value_name = "FILE.ndjson")]
     file: PathBuf,
-    /// How many events are decided and saved together
+    /// Events per commit
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     batch: u32,
     #[command(flatten)]
-    place: Place,
+    store: StoreArguments,
 }
 
 #[derive(Debug, Default)]
@@ -34,10 +34,10 @@ struct Counts {
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let path = &arguments.file;
     let (reader, length) = source(path)?;
-    let mut books = Books::open(&arguments.place, config)?;
+    let mut books = Books::open(&arguments.store, config)?;
     let progress = terminal::byte_progress(length);
     let mut counts = Counts::default();
-    let mut pending: Vec<(u64, Event)> = Vec::new();
+    let mut pending: Vec<(u64, LedgerEvent)> = Vec::new();
     let batch = usize::try_from(arguments.batch).unwrap_or(1);
     for (line, number) in reader.lines().zip(1_u64..) {
         let line = line.map_err(|error| Failure::reading(path, &error))?;
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
         if line.trim().is_empty() {
             continue;
         }
-        match Event::from_line(&line) {
+        match LedgerEvent::from_line(&line) {
             Ok(event) => pending.push((number, event)),
             Err(reason) => refuse(&mut counts, number, &format!("{reason}. Nothing was posted")),
         }
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
     Ok(())
 }
 
-/// The lines to read, and how many bytes they are, if that is known.
+/// The input, and its size in bytes if known.
 fn source(path: &Path) -> Result<(Box<dyn BufRead>, u64), Failure> {
     if path == Path::new("-") {
         return Ok((Box::new(BufReader::new(io::stdin())), 0));
@@ -80,13 +80,14 @@ fn source(path: &Path) -> Result<(Box<dyn BufRead>, u64), Failure> {
 
 fn post(
     books: &mut Books,
-    pending: &mut Vec<(u64, Event)>,
+    pending: &mut Vec<(u64, LedgerEvent)>,
     counts: &mut Counts,
 ) -> Result<(), Failure> {
     if pending.is_empty() {
         return Ok(());
     }
-    let (numbers, events): (Vec<u64>, Vec<Event>) = std::mem::take(pending).into_iter().unzip();
+    let (numbers, events): (Vec<u64>, Vec<LedgerEvent>) =
+        std::mem::take(pending).into_iter().unzip();
     let posted = counts.posted;
     let answers = books.post(events).map_err(|failure| {
         failure.and(&format!(

@@ -1,4 +1,4 @@
-//! `bursar ledger` and `bursar migrate`: the books in a data directory.
+//! `bursar ledger` and `bursar migrate`: the books in a data directory or database.
 
 mod accounts;
 mod alm;
@@ -6,7 +6,7 @@ mod books;
 mod cash;
 mod fees;
 mod import;
-mod moments;
+mod period;
 mod post;
 mod statement;
 mod trial_balance;
@@ -14,8 +14,8 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
-use bursar_core::journal::JournalError;
 use bursar_core::ledger::Transaction;
+use bursar_core::ledger::journal::JournalError;
 use bursar_node::failure::Failure;
 use bursar_node::report::Format;
 use bursar_node::terminal;
@@ -26,31 +26,31 @@ use books::Books;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Post a file of events, one JSON object a line; what was posted before is not posted again
+    /// Post a file of events, one JSON object per line; events that were posted before are skipped
     Import(import::Arguments),
     /// Post one event
     Post(post::Arguments),
     /// List the accounts with their balances
     Accounts(ReportArguments),
-    /// Turnover and balance of every GL code; the two sides must be equal
+    /// Turnover and balance of every GL code; debits and credits must be equal
     TrialBalance(trial_balance::Arguments),
-    /// Assets against liabilities, by when they are due
+    /// Assets and liabilities by due date
     Alm(alm::Arguments),
-    /// Every movement of a merchant's money, with running balances
+    /// The statement of a merchant: every posting, with running balances
     Statement(statement::Arguments),
     /// Fees and VAT of a period, by GL code and event
     Fees(fees::Arguments),
-    /// Every movement at our banks, with running balances, to be compared with their statements
+    /// Every movement on bank accounts, with running balances, for reconciliation
     Cash(cash::Arguments),
-    /// Recompute every balance, every hold and the chain of hashes from the postings
+    /// Recompute every balance, every hold and the hash chain from the postings
     Verify(verify::Arguments),
 }
 
-/// Where the books are.
+/// The location of the books.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct Place {
-    /// The data directory; the SQLite file is inside
+pub(crate) struct StoreArguments {
+    /// The data directory with the SQLite file
     #[arg(long, value_name = "DIR", env = "BURSAR_DATA")]
     data: Option<PathBuf>,
     /// PostgreSQL, as a URL or as `host=… user=… dbname=…`
@@ -58,7 +58,7 @@ pub(crate) struct Place {
     database_url: Option<String>,
 }
 
-impl Place {
+impl StoreArguments {
     pub(crate) fn location(&self) -> Result<Location, Failure> {
         match (&self.data, &self.database_url) {
             (Some(data), _) => Ok(Location::Directory(data.clone())),
@@ -68,11 +68,11 @@ impl Place {
     }
 }
 
-/// What every report needs to know: where the books are, and how it is printed.
+/// Arguments of every report: the location of the books and the output format.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     #[command(flatten)]
-    place: Place,
+    store: StoreArguments,
     #[command(flatten)]
     format: Format,
 }
@@ -93,7 +93,7 @@ impl Command {
     }
 }
 
-/// Every transaction in the order it was saved.
+/// Visits every transaction in commit order.
 fn each_transaction(
     books: &mut Books,
     mut visit: impl FnMut(&Transaction) -> Result<(), Failure>,
@@ -101,7 +101,7 @@ fn each_transaction(
     books.each_commit(|commit| commit.transactions.iter().try_for_each(&mut visit))
 }
 
-/// The same for a fold that reads debits and credits.
+/// The same for a fold over debits and credits, which can fail.
 fn each_journal(
     books: &mut Books,
     mut add: impl FnMut(&Transaction) -> Result<(), JournalError>,
@@ -116,16 +116,16 @@ fn each_journal(
     })
 }
 
-/// `bursar migrate`: opening the books brings their schema up to date.
+/// `bursar migrate`: opening the books migrates their schema.
 #[derive(Debug, Args)]
 pub(crate) struct MigrateArguments {
     #[command(flatten)]
-    place: Place,
+    store: StoreArguments,
 }
 
 impl MigrateArguments {
     pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
-        Books::open(&self.place, config)?;
+        Books::open(&self.store, config)?;
         terminal::say("the schema is up to date")
     }
 }

@@ -1,13 +1,13 @@
-//! One event into the books.
+//! `bursar ledger post`: posts one event.
 
 use std::path::Path;
 
-use bursar_core::ledger::{Event, Posted};
+use bursar_core::ledger::{LedgerEvent, Posted};
 use bursar_node::failure::Failure;
 use bursar_node::terminal;
 use clap::Args;
 
-use super::Place;
+use super::StoreArguments;
 use super::books::Books;
 
 #[derive(Debug, Args)]
@@ -16,13 +16,13 @@ pub(crate) struct Arguments {
     #[arg(value_name = "EVENT")]
     event: String,
     #[command(flatten)]
-    place: Place,
+    store: StoreArguments,
 }
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
-    let event = Event::from_line(&arguments.event)
+    let event = LedgerEvent::from_line(&arguments.event)
         .map_err(|reason| Failure::new(format!("{reason}. Nothing was posted")))?;
-    let answers = Books::open(&arguments.place, config)?.post(vec![event])?;
+    let answers = Books::open(&arguments.store, config)?.post(vec![event])?;
     match answers.into_iter().next() {
         Some(Ok(Posted::New(id))) => terminal::say(&format!("posted as {id}")),
         Some(Ok(Posted::Replayed(id))) => terminal::say(&format!("had been posted before as {id}")),

@@ -1,9 +1,9 @@
-//! A merchant's statement.
+//! `bursar ledger statement`: the statement of a merchant.
 
 use std::path::Path;
 
+use bursar_core::ledger::views::{StatementBalance, StatementFold, StatementRow};
 use bursar_core::money::decimal;
-use bursar_core::views::{StatementBalance, StatementFold, StatementRow};
 use bursar_node::failure::Failure;
 use bursar_node::report::{Cell, Column, Report, Section};
 use bursar_node::terminal::printable;
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::ReportArguments;
 use super::books::Books;
-use super::moments::PeriodArguments;
+use super::period::PeriodArguments;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -44,12 +44,12 @@ const SECTIONS: &[Section] = &[Section {
     label: None,
 }];
 
-/// What stands in the place of an event on the lines that say how a period begins.
+/// Shown in the event column of opening balances.
 const OPENING: &str = "OPENING_BALANCE";
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let period = arguments.period.period()?;
-    let mut books = Books::existing(&arguments.report.place, config)?;
+    let mut books = Books::existing(&arguments.report.store, config)?;
     let mut fold = StatementFold::new(&books.accounts()?, &arguments.merchant, period);
     if fold.is_empty() {
         return Err(Failure::new(format!(

@@ -1,16 +1,16 @@
-//! The trial balance.
+//! `bursar ledger trial-balance`.
 
 use std::path::Path;
 
+use bursar_core::ledger::views::TrialBalanceFold;
 use bursar_core::money::decimal;
-use bursar_core::views::TrialBalanceFold;
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, Report, Section};
 use bursar_node::terminal;
 use clap::Args;
 
 use super::books::Books;
-use super::moments::AsOfArguments;
+use super::period::AsOfArguments;
 use super::{ReportArguments, each_journal};
 
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ const SECTIONS: &[Section] = &[
 ];
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
-    let mut books = Books::existing(&arguments.report.place, config)?;
+    let mut books = Books::existing(&arguments.report.store, config)?;
     let accounts = books.accounts()?;
     let accounts = accounts.iter().map(|(address, account)| (address, account));
     let mut fold = TrialBalanceFold::new(accounts, arguments.moment.as_of());

@@ -1,4 +1,4 @@
-//! The books recomputed from their postings.
+//! `bursar ledger verify`: recomputes the books from their postings.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use bursar_node::terminal::{self, to_json};
 use clap::Args;
 use serde::Serialize;
 
-use super::Place;
+use super::StoreArguments;
 use super::books::Books;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    store: StoreArguments,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
@@ -34,7 +34,7 @@ struct Answer {
 }
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
-    let mut books = Books::existing(&arguments.place, config)?;
+    let mut books = Books::existing(&arguments.store, config)?;
     let report = books.verify()?;
     let count = report.difference_count;
     let answer = Answer {

@@ -1,4 +1,4 @@
-//! The JSON forms of a program's inputs and of its outcome.
+//! JSON forms of a program's inputs and outcome.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use bursar_core::numscript::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One line of a case file. What it expects is not read here.
+/// One line of a case file. Expectations are not read here.
 #[derive(Debug, Deserialize)]
 pub(super) struct Case {
     #[serde(default)]
@@ -99,7 +99,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// What a run of a case answers.
+/// The outcome of a case.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Answer {
@@ -155,7 +155,7 @@ impl Case {
     }
 }
 
-/// The kind of a case that could not be tried; every other kind is about its program.
+/// The error kind of a line that is not a case; every other kind is an error of the program.
 pub(super) const BAD_CASE: &str = "BadCase";
 
 impl Answer {

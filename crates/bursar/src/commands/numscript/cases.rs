@@ -1,4 +1,4 @@
-//! A file of cases in, one answer a line out, in the same order. A line that is no case is answered too.
+//! Runs a file of cases and prints one outcome per line, in order. A line that is not a case gets an error outcome.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};

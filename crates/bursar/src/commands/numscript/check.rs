@@ -1,4 +1,4 @@
-//! What the checker says about a program, as a compiler prints it or as JSON.
+//! Diagnostics of the checker, as text with source excerpts or as JSON.
 
 use bursar_core::numscript::{Severity, check, parse};
 use bursar_node::failure::Failure;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::CheckArguments;
 use super::run::read;
 
-/// More would only scroll the first ones away.
+/// Diagnostics that the text output shows at most.
 const SHOWN_MAX: usize = 100;
 
 #[derive(Debug, Serialize)]

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 pub(crate) enum Command {
     /// Run a program against given balances and print its postings
     Run(RunArguments),
-    /// Find mistakes in a program without running it
+    /// Check a program without running it
     Check(CheckArguments),
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct RunArguments {
     /// Account metadata: a JSON object of objects of texts
     #[arg(long, value_name = "FILE")]
     metadata: Option<PathBuf>,
-    /// Run every case of a JSON Lines file instead, and print one JSON line each
+    /// Run every case of a JSON Lines file and print one JSON line for each
     #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["script", "vars", "balances", "metadata", "json"])]
     cases: Option<PathBuf>,
     /// Print JSON instead of a table
@@ -55,10 +55,10 @@ pub(crate) struct RunArguments {
     language: Language,
 }
 
-/// What the language means for this call.
+/// Language options.
 #[derive(Debug, Args)]
 struct Language {
-    /// Behave exactly like upstream, known faults included
+    /// Behave exactly like upstream, including its known bugs
     #[arg(long)]
     compat: bool,
     /// Turn an experimental feature on (may be repeated; `all` turns all of them on)

@@ -1,8 +1,7 @@
-//! One program with its inputs from files.
+//! Runs one program with inputs from files.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use bursar_core::numscript::{Inputs, Program};
 use bursar_node::failure::Failure;

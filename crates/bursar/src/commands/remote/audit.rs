@@ -1,30 +1,32 @@
-//! `bursar audit`: what people did, for the record.
+//! `bursar audit`: the audit log of operator actions.
 
-use bursar_node::client::Ask;
 use bursar_node::failure::Failure;
 use bursar_node::report::Column;
 use clap::Args;
 
-use super::{Page, Server, list};
+use super::{ListArgs, Resource, Server};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     server: Server,
     #[command(flatten)]
-    page: Page,
+    list: ListArgs,
 }
 
-const COLUMNS: &[Column] = &[
-    Column::text("time", "time"),
-    Column::text("actor", "who"),
-    Column::text("action", "did what"),
-    Column::text("resource", "to what"),
-    Column::text("note", "note"),
-];
+const AUDIT: Resource = Resource {
+    path: "/v1/audit",
+    columns: &[
+        Column::text("time", "time"),
+        Column::text("actor", "who"),
+        Column::text("action", "did what"),
+        Column::text("resource", "to what"),
+        Column::text("note", "note"),
+    ],
+};
 
 impl Arguments {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        self.server.tell(&self.page.of(Ask::get("/v1/audit")), list(COLUMNS))
+        AUDIT.list(&self.server, &self.list)
     }
 }

@@ -1,47 +1,33 @@
-//! `bursar beneficiary`: whom a merchant pays again and again.
+//! `bursar beneficiary`: saved payees of a merchant.
 
-use bursar_node::client::Ask;
+use bursar_node::client::ApiRequest;
 use bursar_node::failure::Failure;
 use bursar_node::report::Column;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::{Page, Server, fields, given, list};
-
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    server: Server,
-    #[command(subcommand)]
-    command: Command,
-}
+use super::{ListArgs, MerchantFilter, RemoteCommand, Resource, Server, fields, given};
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Add somebody to pay
+pub(crate) enum Command {
+    /// Add a beneficiary
     Add(Add),
-    /// Beneficiaries, newest first
-    List {
-        /// Of this merchant only
-        #[arg(long, value_name = "ID")]
-        merchant: Option<String>,
-        #[command(flatten)]
-        page: Page,
-    },
+    /// List beneficiaries, newest first
+    List(ListArgs<MerchantFilter>),
 }
 
 #[derive(Debug, Args)]
-struct Add {
-    /// Whose beneficiary it is
+pub(crate) struct Add {
+    /// The merchant that owns the beneficiary
     #[arg(long, value_name = "ID")]
     merchant: String,
-    /// Who is paid
+    /// The name of the account holder
     #[arg(long)]
     name: String,
-    /// Their bank account; either this or a telephone number
+    /// The bank account; either this or a telephone number
     #[arg(long, conflicts_with = "msisdn", required_unless_present = "msisdn")]
     account: Option<String>,
-    /// Their telephone number
+    /// The telephone number of a mobile wallet
     #[arg(long)]
     msisdn: Option<String>,
     /// The bank of the account
@@ -49,21 +35,23 @@ struct Add {
     bank: Option<String>,
 }
 
-const COLUMNS: &[Column] = &[
-    Column::text("id", "id"),
-    Column::text("merchant_id", "merchant"),
-    Column::text("name", "name"),
-    Column::text("account", "account"),
-    Column::text("msisdn", "telephone"),
-    Column::text("bank", "bank"),
-    Column::text("created_at", "created"),
-];
+const BENEFICIARIES: Resource = Resource {
+    path: "/v1/beneficiaries",
+    columns: &[
+        Column::text("id", "id"),
+        Column::text("merchant_id", "merchant"),
+        Column::text("name", "name"),
+        Column::text("account", "account"),
+        Column::text("msisdn", "telephone"),
+        Column::text("bank", "bank"),
+        Column::text("created_at", "created"),
+    ],
+};
 
-impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let server = self.server;
-        match self.command {
-            Command::Add(Add { merchant, name, account, msisdn, bank }) => {
+impl RemoteCommand for Command {
+    fn run(self, server: &Server) -> Result<(), Failure> {
+        match self {
+            Self::Add(Add { merchant, name, account, msisdn, bank }) => {
                 let body = given([
                     ("merchant_id", Some(merchant.into())),
                     ("name", Some(name.into())),
@@ -71,12 +59,9 @@ impl Arguments {
                     ("msisdn", msisdn.map(Value::from)),
                     ("bank", bank.map(Value::from)),
                 ]);
-                server.tell(&Ask::post("/v1/beneficiaries", body), fields)
+                server.print_response(&ApiRequest::post(BENEFICIARIES.path, body), fields)
             }
-            Command::List { merchant, page } => {
-                let ask = Ask::get("/v1/beneficiaries").with("merchant_id", merchant);
-                server.tell(&page.of(ask), list(COLUMNS))
-            }
+            Self::List(arguments) => BENEFICIARIES.list(server, &arguments),
         }
     }
 }

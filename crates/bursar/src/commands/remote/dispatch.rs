@@ -1,49 +1,41 @@
-//! `bursar dispatch`: the switches; what is frozen is not sent.
+//! `bursar dispatch`: freezes, which stop submissions to channels.
 
-use bursar_node::client::Ask;
+use bursar_node::client::ApiRequest;
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, table_of};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
-use super::{Server, fields, given, rows};
-
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    server: Server,
-    #[command(subcommand)]
-    command: Command,
-}
+use super::{RemoteCommand, Server, fields, given, rows};
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// What is frozen now
+pub(crate) enum Command {
+    /// List active freezes
     Status,
-    /// Freeze: nothing more is sent; what was sent is followed to its end
+    /// Freeze: stop new submissions; submitted payouts run to their end
     Freeze {
         #[command(flatten)]
         scope: Scope,
-        /// Why, for whoever looks later
+        /// The reason, for the audit log
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Unfreeze; two people must want it, one of them an approver
+    /// Unfreeze; requires two people, one of them an approver
     Unfreeze {
         #[command(flatten)]
         scope: Scope,
-        /// Why, for whoever looks later
+        /// The reason, for the audit log
         #[arg(long, value_name = "TEXT", default_value = "")]
         reason: String,
     },
 }
 
 #[derive(Debug, Args)]
-struct Scope {
-    /// Everything, or one channel or merchant
+pub(crate) struct Scope {
+    /// What to freeze: everything, one channel or one merchant
     #[arg(long)]
     scope: Kind,
-    /// The channel or the merchant
+    /// The name of the channel or the id of the merchant
     #[arg(long, value_name = "ID", required_if_eq_any([("scope", "channel"), ("scope", "merchant")]))]
     id: Option<String>,
 }
@@ -63,17 +55,18 @@ const COLUMNS: &[Column] = &[
     Column::text("lifted_by", "wants it lifted"),
 ];
 
-impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let server = self.server;
-        match self.command {
-            Command::Status => server.tell(&Ask::get("/v1/dispatch/freezes"), frozen),
-            Command::Freeze { scope, reason } => {
-                server.tell(&Ask::post("/v1/dispatch/freeze", scope.body(reason)), fields)
-            }
-            Command::Unfreeze { scope, reason } => {
-                server.tell(&Ask::post("/v1/dispatch/unfreeze", scope.body(reason)), fields)
-            }
+impl RemoteCommand for Command {
+    fn run(self, server: &Server) -> Result<(), Failure> {
+        match self {
+            Self::Status => server.print_response(&ApiRequest::get("/v1/dispatch/freezes"), frozen),
+            Self::Freeze { scope, reason } => server.print_response(
+                &ApiRequest::post("/v1/dispatch/freeze", scope.body(reason)),
+                fields,
+            ),
+            Self::Unfreeze { scope, reason } => server.print_response(
+                &ApiRequest::post("/v1/dispatch/unfreeze", scope.body(reason)),
+                fields,
+            ),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! `bursar events`: everything that was told, in the order it was saved.
+//! `bursar events`: the event feed, in commit order.
 
 use std::time::Duration;
 
-use bursar_node::client::{Ask, Client, Trouble};
+use bursar_node::client::{ApiError, ApiRequest, Client};
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, text};
 use bursar_node::terminal;
@@ -15,13 +15,13 @@ use super::{Server, list, rows};
 pub(crate) struct Arguments {
     #[command(flatten)]
     server: Server,
-    /// Go on behind this cursor; from the beginning without one
+    /// Start after this cursor [default: the first event]
     #[arg(long, alias = "cursor", value_name = "CURSOR")]
     after: Option<String>,
-    /// How many at once, at most 500
+    /// Events per page, at most 500
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
-    /// Go on for ever, one event a line; nothing is missed, whatever happens to the server meanwhile
+    /// Keep reading, one event per line; continues without gaps after a server restart
     #[arg(long)]
     follow: bool,
 }
@@ -36,47 +36,47 @@ const COLUMNS: &[Column] = &[
     Column::number("sequence", "sequence"),
 ];
 
-/// Between two looks when there is nothing new.
-const REST: Duration = Duration::from_secs(1);
+/// Pause between two polls at the end of the feed.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Arguments {
     pub(crate) fn run(self) -> Result<(), Failure> {
         if !self.follow {
-            return self.server.tell(&self.ask(self.after.as_deref()), list(COLUMNS));
+            return self.server.print_response(&self.request(self.after.as_deref()), list(COLUMNS));
         }
         let client = self.server.client()?;
         Server::runtime()?.block_on(self.follow(&client))
     }
 
-    fn ask(&self, after: Option<&str>) -> Ask {
-        Ask::get("/v1/events").with("limit", Some(self.limit)).with("after", after)
+    fn request(&self, after: Option<&str>) -> ApiRequest {
+        ApiRequest::get("/v1/events").with("limit", Some(self.limit)).with("after", after)
     }
 
     async fn follow(&self, client: &Client) -> Result<(), Failure> {
         let mut after = self.after.clone();
-        let mut is_away = false;
+        let mut is_unreachable = false;
         loop {
-            let page = match client.ask(&self.ask(after.as_deref())).await {
+            let page = match client.send(&self.request(after.as_deref())).await {
                 Ok(page) => page.json,
-                Err(Trouble::Problem { status: 429 | 503, .. } | Trouble::Lost(_)) => Value::Null,
-                // Whoever is not there at the start may never have been.
-                Err(Trouble::NotSent(_)) if after != self.after => Value::Null,
-                Err(trouble) => return Err(trouble.failure()),
+                Err(ApiError::Problem { status: 429 | 503, .. } | ApiError::Lost(_)) => Value::Null,
+                // A server that was never reached is an error; one that was reached may come back.
+                Err(ApiError::NotSent(_)) if after != self.after => Value::Null,
+                Err(error) => return Err(error.failure()),
             };
-            if page.is_null() && !is_away {
-                terminal::note("the server does not answer; asking again from the same place");
+            if page.is_null() && !is_unreachable {
+                terminal::note("the server does not answer; retrying from the same cursor");
             }
-            is_away = page.is_null();
+            is_unreachable = page.is_null();
             let events = rows(&page, "data");
             for event in events {
                 self.print(event)?;
             }
-            let place = page.get("next_cursor").and_then(Value::as_str).map(str::to_owned);
+            let cursor = page.get("next_cursor").and_then(Value::as_str).map(str::to_owned);
             // A page may be empty although there are more.
-            let is_at_the_end = place.is_none() || place == after;
-            after = place.or(after);
+            let is_at_the_end = cursor.is_none() || cursor == after;
+            after = cursor.or(after);
             if is_at_the_end {
-                tokio::time::sleep(REST).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
     }

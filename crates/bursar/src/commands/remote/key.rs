@@ -1,53 +1,37 @@
-//! `bursar key`: shown once, kept as digests, revoked at once.
+//! `bursar key`: API keys. The server stores digests only and shows a key once.
 
 use bursar_connect::escape;
-use bursar_node::client::Ask;
+use bursar_node::client::ApiRequest;
 use bursar_node::failure::Failure;
 use bursar_node::report::Column;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Subcommand, ValueEnum};
 use serde_json::Value;
 
-use super::{Page, Server, fields, given, list};
-
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    server: Server,
-    #[command(subcommand)]
-    command: Command,
-}
+use super::{
+    GetArgs, ListArgs, MerchantFilter, RemoteCommand, Resource, Server, fields, given, list,
+};
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Make a key; it is shown this once and never again
+pub(crate) enum Command {
+    /// Issue an API key; it is shown only once
     Issue {
-        /// Who will use it, as the audit will name them
+        /// The name of its holder, as recorded in the audit log
         #[arg(long)]
         name: String,
         #[arg(long)]
         role: Role,
-        /// The only merchant that it can see; for the role `merchant`, and for no other
+        /// The merchant that the key is limited to; required for the role `merchant`, not allowed for others
         #[arg(long, value_name = "ID", required_if_eq("role", "merchant"))]
         merchant: Option<String>,
     },
-    /// Keys, also those that were revoked
-    List {
-        /// Of this merchant only
-        #[arg(long, value_name = "ID")]
-        merchant: Option<String>,
-        #[command(flatten)]
-        page: Page,
-    },
-    /// Revoke a key; it opens nothing within a second
-    Revoke {
-        /// The key's id, such as key_…
-        #[arg(value_name = "ID")]
-        id: String,
-    },
+    /// List API keys, including revoked ones
+    List(ListArgs<MerchantFilter>),
+    /// Revoke an API key (key_…); it stops working within a second
+    Revoke(GetArgs),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Role {
+pub(crate) enum Role {
     Merchant,
     Operator,
     Approver,
@@ -65,35 +49,38 @@ impl Role {
     }
 }
 
-const COLUMNS: &[Column] = &[
-    Column::text("id", "id"),
-    Column::text("name", "name"),
-    Column::text("role", "role"),
-    Column::text("merchant_id", "merchant"),
-    Column::text("created_at", "created"),
-    Column::text("revoked_at", "revoked"),
-];
+const KEYS: Resource = Resource {
+    path: "/v1/keys",
+    columns: &[
+        Column::text("id", "id"),
+        Column::text("name", "name"),
+        Column::text("role", "role"),
+        Column::text("merchant_id", "merchant"),
+        Column::text("created_at", "created"),
+        Column::text("revoked_at", "revoked"),
+    ],
+};
 
-impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let server = self.server;
-        match self.command {
-            Command::Issue { name, role, merchant } => {
+impl RemoteCommand for Command {
+    fn run(self, server: &Server) -> Result<(), Failure> {
+        match self {
+            Self::Issue { name, role, merchant } => {
                 let body = given([
                     ("name", Some(name.into())),
                     ("role", Some(role.name().into())),
                     ("merchant_id", merchant.map(Value::from)),
                 ]);
-                server.tell(&Ask::post("/v1/keys", body), fields)
+                server.print_response(&ApiRequest::post(KEYS.path, body), fields)
             }
-            Command::List { merchant, page } => {
-                let path = merchant.map_or("/v1/keys".to_owned(), |merchant| {
-                    format!("/v1/merchants/{}/keys", escape(&merchant))
-                });
-                server.tell(&page.of(Ask::get(path)), list(COLUMNS))
-            }
-            Command::Revoke { id } => {
-                server.tell(&Ask::delete(format!("/v1/keys/{}", escape(&id))), fields)
+            Self::List(arguments) => match &arguments.filter.merchant {
+                Some(merchant) => {
+                    let path = format!("/v1/merchants/{}/keys", escape(merchant));
+                    server.print_response(&arguments.page(path), list(KEYS.columns))
+                }
+                None => KEYS.list(server, &arguments),
+            },
+            Self::Revoke(key) => {
+                server.print_response(&ApiRequest::delete(KEYS.path_of(&key)), fields)
             }
         }
     }

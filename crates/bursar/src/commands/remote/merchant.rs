@@ -1,26 +1,17 @@
-//! `bursar merchant`: who they are, what they have, and how it came about.
+//! `bursar merchant`: merchants, their balances and statements.
 
-use bursar_connect::escape;
-use bursar_node::client::Ask;
+use bursar_node::client::ApiRequest;
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, table_of};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Subcommand, ValueEnum};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Page, Server, fields, given, list, rows};
-
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    server: Server,
-    #[command(subcommand)]
-    command: Command,
-}
+use super::{GetArgs, ListArgs, RemoteCommand, Resource, Server, fields, given, rows};
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Make a merchant
+pub(crate) enum Command {
+    /// Create a merchant
     Create {
         /// 1 to 64 letters, digits and `_`
         #[arg(value_name = "ID")]
@@ -28,54 +19,50 @@ enum Command {
         #[arg(long)]
         name: String,
     },
-    /// All merchants
-    List(Page),
-    /// One merchant
-    Get(Named),
-    /// Give a merchant another name, close it or open it again
+    /// List merchants
+    List(ListArgs),
+    /// Show one merchant
+    Get(GetArgs),
+    /// Rename, close or reopen a merchant
     Change {
         #[command(flatten)]
-        merchant: Named,
+        merchant: GetArgs,
         #[arg(long)]
         name: Option<String>,
-        /// A closed merchant begins nothing new; what is under way comes to its end
+        /// A closed merchant can start nothing new; flows in progress run to their end
         #[arg(long, required_unless_present = "name")]
         status: Option<Status>,
     },
-    /// What a merchant has
-    Balances(Named),
-    /// Every movement of a merchant's money, with running balances
+    /// Show the balances of a merchant
+    Balances(GetArgs),
+    /// Show a merchant's statement: every posting, with running balances
     Statement {
         #[command(flatten)]
-        merchant: Named,
-        /// What happened at this time or later
+        merchant: GetArgs,
+        /// Only postings at or after this time
         #[arg(long, value_name = "TIME")]
         from: Option<Timestamp>,
-        /// What happened before this time
+        /// Only postings before this time
         #[arg(long, value_name = "TIME")]
         until: Option<Timestamp>,
     },
 }
 
-#[derive(Debug, Args)]
-struct Named {
-    /// The merchant
-    #[arg(value_name = "ID")]
-    id: String,
-}
-
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Status {
+pub(crate) enum Status {
     Open,
     Closed,
 }
 
-const COLUMNS: &[Column] = &[
-    Column::text("id", "id"),
-    Column::text("name", "name"),
-    Column::text("status", "status"),
-    Column::text("created_at", "created"),
-];
+const MERCHANTS: Resource = Resource {
+    path: "/v1/merchants",
+    columns: &[
+        Column::text("id", "id"),
+        Column::text("name", "name"),
+        Column::text("status", "status"),
+        Column::text("created_at", "created"),
+    ],
+};
 
 const BALANCES: &[Column] = &[
     Column::text("currency", ""),
@@ -101,39 +88,37 @@ const ENDS: &[Column] = &[
     Column::number("balance", "balance"),
 ];
 
-impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let server = self.server;
-        match self.command {
-            Command::Create { id, name } => {
-                server.tell(&Ask::post("/v1/merchants", json!({"id": id, "name": name})), fields)
-            }
-            Command::List(page) => server.tell(&page.of(Ask::get("/v1/merchants")), list(COLUMNS)),
-            Command::Get(merchant) => server.tell(&Ask::get(merchant.path("")), fields),
-            Command::Change { merchant, name, status } => {
+impl RemoteCommand for Command {
+    fn run(self, server: &Server) -> Result<(), Failure> {
+        match self {
+            Self::Create { id, name } => server.print_response(
+                &ApiRequest::post(MERCHANTS.path, json!({"id": id, "name": name})),
+                fields,
+            ),
+            Self::List(arguments) => MERCHANTS.list(server, &arguments),
+            Self::Get(merchant) => MERCHANTS.get(server, &merchant),
+            Self::Change { merchant, name, status } => {
                 let status = status.map(|status| match status {
                     Status::Open => "open",
                     Status::Closed => "closed",
                 });
                 let body =
                     given([("name", name.map(Value::from)), ("status", status.map(Value::from))]);
-                server.tell(&Ask::patch(merchant.path(""), body), fields)
+                server
+                    .print_response(&ApiRequest::patch(MERCHANTS.path_of(&merchant), body), fields)
             }
-            Command::Balances(merchant) => {
+            Self::Balances(merchant) => {
                 let show = |answer: &Value| table_of(BALANCES, rows(answer, "balances"));
-                server.tell(&Ask::get(merchant.path("/balances")), show)
+                server.print_response(
+                    &ApiRequest::get(MERCHANTS.path_below(&merchant, "balances")),
+                    show,
+                )
             }
-            Command::Statement { merchant, from, until } => {
-                let ask = Ask::get(merchant.path("/statement"));
-                server.tell(&ask.with("from", from).with("until", until), statement)
+            Self::Statement { merchant, from, until } => {
+                let request = ApiRequest::get(MERCHANTS.path_below(&merchant, "statement"));
+                server.print_response(&request.with("from", from).with("until", until), statement)
             }
         }
-    }
-}
-
-impl Named {
-    fn path(&self, below: &str) -> String {
-        format!("/v1/merchants/{}{below}", escape(&self.id))
     }
 }
 

@@ -1,85 +1,81 @@
-//! `bursar payin`: what customers have paid to merchants.
+//! `bursar payin`: payments of customers to merchants.
 
-use bursar_connect::escape;
-use bursar_node::client::Ask;
+use bursar_node::client::ApiRequest;
 use bursar_node::failure::Failure;
 use bursar_node::report::Column;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{Once, Page, Server, fields, list};
-
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    server: Server,
-    #[command(subcommand)]
-    command: Command,
-}
+use super::{Filter, GetArgs, IdempotencyArgs, ListArgs, RemoteCommand, Resource, Server, fields};
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Record what a customer has paid; the provider's reference makes sure that it counts once
+pub(crate) enum Command {
+    /// Record a pay-in; the provider's reference deduplicates it
     Record(Record),
-    /// Pay-ins, newest first
-    List {
-        /// Such as COLLECTED
-        #[arg(long)]
-        status: Option<String>,
-        /// Of this merchant only
-        #[arg(long, value_name = "ID")]
-        merchant: Option<String>,
-        #[command(flatten)]
-        page: Page,
-    },
-    /// One pay-in
-    Get {
-        /// The pay-in, such as pi_…
-        #[arg(value_name = "ID")]
-        id: String,
-    },
+    /// List pay-ins, newest first
+    List(ListArgs<PayInFilter>),
+    /// Show one pay-in (pi_…)
+    Get(GetArgs),
 }
 
 #[derive(Debug, Args)]
-struct Record {
-    /// Who was paid
+pub(crate) struct PayInFilter {
+    /// Only pay-ins with this status, such as COLLECTED
+    #[arg(long)]
+    status: Option<String>,
+    /// Only pay-ins of this merchant
+    #[arg(long, value_name = "ID")]
+    merchant: Option<String>,
+}
+
+impl Filter for PayInFilter {
+    fn narrow(&self, request: ApiRequest) -> ApiRequest {
+        request.with("status", self.status.as_ref()).with("merchant_id", self.merchant.as_ref())
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// The merchant that received the payment
     #[arg(long, value_name = "ID")]
     merchant: String,
-    /// Whom the customer paid through
+    /// The provider that collected the payment
     #[arg(long)]
     provider: String,
-    /// What the provider knows the payment by
+    /// The provider's reference of the payment
     #[arg(long)]
     reference: String,
-    /// What the customer paid, as a decimal
+    /// The amount that the customer paid, as a decimal
     #[arg(long)]
     amount: String,
-    /// Such as PKR
+    /// The currency, such as PKR
     #[arg(long)]
     currency: String,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
-const COLUMNS: &[Column] = &[
-    Column::text("id", "id"),
-    Column::text("status", "status"),
-    Column::text("merchant_id", "merchant"),
-    Column::text("provider", "provider"),
-    Column::text("reference", "reference"),
-    Column::text("created_at", "created"),
-    Column::text("currency", ""),
-    Column::number("amount", "amount"),
-    Column::number("fee", "fee"),
-    Column::number("vat", "VAT"),
-    Column::number("net", "net"),
-];
+const PAYINS: Resource = Resource {
+    path: "/v1/payins",
+    columns: &[
+        Column::text("id", "id"),
+        Column::text("status", "status"),
+        Column::text("merchant_id", "merchant"),
+        Column::text("provider", "provider"),
+        Column::text("reference", "reference"),
+        Column::text("created_at", "created"),
+        Column::text("currency", ""),
+        Column::number("amount", "amount"),
+        Column::number("fee", "fee"),
+        Column::number("vat", "VAT"),
+        Column::number("net", "net"),
+    ],
+};
 
-impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let server = self.server;
-        match self.command {
-            Command::Record(Record { merchant, provider, reference, amount, currency, once }) => {
+impl RemoteCommand for Command {
+    fn run(self, server: &Server) -> Result<(), Failure> {
+        match self {
+            Self::Record(Record { merchant, provider, reference, amount, currency, once }) => {
                 let body = json!({
                     "merchant_id": merchant,
                     "provider": provider,
@@ -87,15 +83,10 @@ impl Arguments {
                     "amount": amount,
                     "currency": currency,
                 });
-                server.tell_once(Ask::post("/v1/payins", body), once, fields)
+                server.print_response_once(ApiRequest::post(PAYINS.path, body), once, fields)
             }
-            Command::List { status, merchant, page } => {
-                let ask = Ask::get("/v1/payins").with("status", status);
-                server.tell(&page.of(ask.with("merchant_id", merchant)), list(COLUMNS))
-            }
-            Command::Get { id } => {
-                server.tell(&Ask::get(format!("/v1/payins/{}", escape(&id))), fields)
-            }
+            Self::List(arguments) => PAYINS.list(server, &arguments),
+            Self::Get(payin) => PAYINS.get(server, &payin),
         }
     }
 }

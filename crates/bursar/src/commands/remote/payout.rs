@@ -1,90 +1,77 @@
-//! `bursar payout`: asked for, looked at, cancelled, decided.
+//! `bursar payout`: create, inspect, cancel and resolve payouts.
 
-use bursar_connect::escape;
-use bursar_node::client::Ask;
+use bursar_node::client::ApiRequest;
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, table_of, text};
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Once, Page, Server, fields, given, list, pair, rows};
-
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    server: Server,
-    #[command(subcommand)]
-    command: Command,
-}
+use super::{
+    Filter, GetArgs, IdempotencyArgs, ListArgs, RemoteCommand, Resource, Server, fields, given,
+    list, pair, rows,
+};
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Pay somebody; the money is put aside at once, with fee and VAT
+pub(crate) enum Command {
+    /// Create a payout; amount, fee and VAT are held at once
     Create(Create),
-    /// One payout
-    Get(Named),
-    /// Payouts, newest first
-    List(List),
-    /// Cancel a payout of which nothing was sent yet
+    /// Show one payout (po_…)
+    Get(GetArgs),
+    /// List payouts, newest first
+    List(ListArgs<PayoutFilter>),
+    /// Cancel a payout that was not submitted yet
     Cancel(Cancel),
-    /// Decide about a payout that is stuck
+    /// Resolve a stuck payout
     Resolve(Resolve),
-    /// Why a payout is where it is: what is known, by whom, and what it waits for
-    Explain(Named),
-    /// What was told about a payout, in order
-    Timeline(Named),
+    /// Explain the state of a payout: its evidence, and what it waits for
+    Explain(GetArgs),
+    /// List the events of a payout, oldest first
+    Timeline(GetArgs),
 }
 
 #[derive(Debug, Args)]
-struct Named {
-    /// The payout, such as po_…
-    #[arg(value_name = "ID")]
-    id: String,
-}
-
-#[derive(Debug, Args)]
-struct Create {
-    /// Whose money it is
+pub(crate) struct Create {
+    /// The merchant that pays
     #[arg(long, value_name = "ID")]
     merchant: String,
-    /// A decimal above zero, such as 1500.00
+    /// The amount: a decimal above zero, such as 1500.00
     #[arg(long)]
     amount: String,
-    /// Such as PKR
+    /// The currency, such as PKR
     #[arg(long)]
     currency: String,
-    /// How it is paid
+    /// The channel that pays it
     #[arg(long)]
     channel: String,
-    /// Somebody who was added before
+    /// A saved beneficiary, instead of --name
     #[arg(long, value_name = "ID", conflicts_with_all = ["name", "account", "msisdn", "bank"], required_unless_present = "name")]
     beneficiary: Option<String>,
     #[command(flatten)]
-    payee: Payee,
-    /// Not before this time, such as 2026-12-01T06:00:00Z
+    beneficiary_details: BeneficiaryDetails,
+    /// Do not submit before this time, such as 2026-12-01T06:00:00Z
     #[arg(long, value_name = "TIME")]
     scheduled_at: Option<Timestamp>,
-    /// Something to find it by; may be given several times
+    /// Metadata to store with the payout; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     metadata: Vec<(String, String)>,
-    /// What follows it through other systems
+    /// The trace id of the caller
     #[arg(long, value_name = "ID")]
     trace_id: Option<String>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
-/// Somebody to pay.
+/// A beneficiary that is not saved.
 #[derive(Debug, Args)]
-struct Payee {
-    /// Who is paid
+struct BeneficiaryDetails {
+    /// The name of the account holder
     #[arg(long)]
     name: Option<String>,
-    /// Their bank account; either this or a telephone number
+    /// The bank account; either this or a telephone number
     #[arg(long, conflicts_with = "msisdn")]
     account: Option<String>,
-    /// Their telephone number
+    /// The telephone number of a mobile wallet
     #[arg(long)]
     msisdn: Option<String>,
     /// The bank of the account
@@ -93,61 +80,59 @@ struct Payee {
 }
 
 #[derive(Debug, Args)]
-struct List {
-    /// Such as STUCK
+pub(crate) struct PayoutFilter {
+    /// Only payouts with this status, such as STUCK
     #[arg(long)]
     status: Option<String>,
-    /// Of this merchant only
+    /// Only payouts of this merchant
     #[arg(long, value_name = "ID")]
     merchant: Option<String>,
-    /// Made at this time or later
+    /// Only payouts created at or after this time
     #[arg(long, value_name = "TIME")]
     from: Option<Timestamp>,
-    /// Made before this time
+    /// Only payouts created before this time
     #[arg(long, value_name = "TIME")]
     until: Option<Timestamp>,
-    #[command(flatten)]
-    page: Page,
 }
 
 #[derive(Debug, Args)]
-struct Cancel {
+pub(crate) struct Cancel {
     #[command(flatten)]
-    payout: Named,
-    /// Only if this is still its version
+    payout: GetArgs,
+    /// Reject unless this is the current version
     #[arg(long, value_name = "N")]
     expected_version: Option<u64>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 #[derive(Debug, Args)]
-struct Resolve {
+pub(crate) struct Resolve {
     #[command(flatten)]
-    payout: Named,
-    /// What is to be done
+    payout: GetArgs,
+    /// The decision
     #[arg(long)]
-    decision: Decision,
-    /// What the decision rests on
+    decision: ManualDecision,
+    /// The evidence for the decision, for the audit log
     #[arg(long, value_name = "TEXT")]
     evidence: String,
-    /// The version that was looked at; a later one is not decided
+    /// The version that was reviewed; the server rejects the decision if the payout changed since
     #[arg(long, value_name = "N")]
     expected_version: u64,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum Decision {
+enum ManualDecision {
     ConfirmPaid,
     ConfirmNotPaid,
     KeepWaiting,
     NewAttempt,
 }
 
-impl Decision {
+impl ManualDecision {
     const fn name(self) -> &'static str {
         match self {
             Self::ConfirmPaid => "confirm_paid",
@@ -158,60 +143,62 @@ impl Decision {
     }
 }
 
-const COLUMNS: &[Column] = &[
-    Column::text("id", "id"),
-    Column::text("status", "status"),
-    Column::text("merchant_id", "merchant"),
-    Column::text("channel", "channel"),
-    Column::text("created_at", "created"),
-    Column::text("reason", "reason"),
-    Column::text("currency", ""),
-    Column::number("amount", "amount"),
-    Column::number("fee", "fee"),
-    Column::number("vat", "VAT"),
-];
+const PAYOUTS: Resource = Resource {
+    path: "/v1/payouts",
+    columns: &[
+        Column::text("id", "id"),
+        Column::text("status", "status"),
+        Column::text("merchant_id", "merchant"),
+        Column::text("channel", "channel"),
+        Column::text("created_at", "created"),
+        Column::text("reason", "reason"),
+        Column::text("currency", ""),
+        Column::number("amount", "amount"),
+        Column::number("fee", "fee"),
+        Column::number("vat", "VAT"),
+    ],
+};
 
-impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let server = self.server;
-        match self.command {
-            Command::Create(create) => {
-                let ask = Ask::post("/v1/payouts", create.body());
-                server.tell_once(ask, create.once, fields)
+impl RemoteCommand for Command {
+    fn run(self, server: &Server) -> Result<(), Failure> {
+        match self {
+            Self::Create(create) => {
+                let request = ApiRequest::post(PAYOUTS.path, create.body());
+                server.print_response_once(request, create.once, fields)
             }
-            Command::Get(payout) => server.tell(&Ask::get(payout.path("")), fields),
-            Command::List(wanted) => server.tell(&wanted.ask(), list(COLUMNS)),
-            Command::Cancel(cancel) => {
+            Self::Get(payout) => PAYOUTS.get(server, &payout),
+            Self::List(arguments) => PAYOUTS.list(server, &arguments),
+            Self::Cancel(cancel) => {
                 let version = cancel.expected_version.map(Value::from);
                 let body = given([("expected_version", version)]);
-                let ask = Ask::post(cancel.payout.path("/cancel"), body);
-                server.tell_once(ask, cancel.once, fields)
+                let path = PAYOUTS.path_below(&cancel.payout, "cancel");
+                let request = ApiRequest::post(path, body);
+                server.print_response_once(request, cancel.once, fields)
             }
-            Command::Resolve(resolve) => {
+            Self::Resolve(resolve) => {
                 let Resolve { payout, decision, evidence, expected_version, once } = resolve;
                 let decision = decision.name();
                 let body = json!({"decision": decision, "evidence": evidence, "expected_version": expected_version});
-                server.tell_once(Ask::post(payout.path("/resolve"), body), once, resolved)
+                let request = ApiRequest::post(PAYOUTS.path_below(&payout, "resolve"), body);
+                server.print_response_once(request, once, resolved)
             }
-            Command::Explain(payout) => server.tell(&Ask::get(payout.path("/explain")), explained),
-            Command::Timeline(payout) => {
-                server.tell(&Ask::get(payout.path("/timeline")), list(MOMENTS))
+            Self::Explain(payout) => {
+                let path = PAYOUTS.path_below(&payout, "explain");
+                server.print_response(&ApiRequest::get(path), explained)
+            }
+            Self::Timeline(payout) => {
+                let path = PAYOUTS.path_below(&payout, "timeline");
+                server.print_response(&ApiRequest::get(path), list(EVENTS))
             }
         }
-    }
-}
-
-impl Named {
-    fn path(&self, below: &str) -> String {
-        format!("/v1/payouts/{}{below}", escape(&self.id))
     }
 }
 
 impl Create {
     fn body(&self) -> Value {
         let text = |text: &Option<String>| text.clone().map(Value::from);
-        let Payee { name, account, msisdn, bank } = &self.payee;
-        let payee = name.is_some().then(|| {
+        let BeneficiaryDetails { name, account, msisdn, bank } = &self.beneficiary_details;
+        let details = name.is_some().then(|| {
             given([
                 ("name", text(name)),
                 ("account", text(account)),
@@ -225,7 +212,7 @@ impl Create {
         given([
             ("merchant_id", Some(self.merchant.clone().into())),
             ("beneficiary_id", text(&self.beneficiary)),
-            ("beneficiary", payee),
+            ("beneficiary", details),
             ("amount", Some(self.amount.clone().into())),
             ("currency", Some(self.currency.clone().into())),
             ("channel", Some(self.channel.clone().into())),
@@ -236,30 +223,29 @@ impl Create {
     }
 }
 
-impl List {
-    fn ask(&self) -> Ask {
-        let ask = Ask::get("/v1/payouts")
+impl Filter for PayoutFilter {
+    fn narrow(&self, request: ApiRequest) -> ApiRequest {
+        request
             .with("status", self.status.as_ref())
             .with("merchant_id", self.merchant.as_ref())
             .with("created_from", self.from)
-            .with("created_until", self.until);
-        self.page.of(ask)
+            .with("created_until", self.until)
     }
 }
 
 fn resolved(payout: &Value) -> String {
     let waits = payout.get("pending_decision").is_some();
     let more = if waits {
-        "\nIt is above the four-eyes amount: a second person must decide the same. The money stays aside until then."
+        "\nIt is above the four-eyes amount: a second person must decide the same. The money stays on hold until then."
     } else {
         ""
     };
     format!("{}{more}", fields(payout))
 }
 
-const MOMENTS: &[Column] = &[
+const EVENTS: &[Column] = &[
     Column::text("time", "time"),
-    Column::text("type", "what was told"),
+    Column::text("type", "event"),
     Column::text("data/reference", "reference"),
     Column::text("data/reason", "reason"),
     Column::number("sequence", "sequence"),
@@ -267,8 +253,8 @@ const MOMENTS: &[Column] = &[
 
 const EVIDENCE: &[Column] = &[
     Column::text("at", "time"),
-    Column::text("source", "said by"),
-    Column::text("verdict", "what"),
+    Column::text("source", "source"),
+    Column::text("verdict", "verdict"),
     Column::text("detail", "detail"),
 ];
 
@@ -280,7 +266,10 @@ fn explained(explanation: &Value) -> String {
         format!("Money: {}.", part("money")),
     ];
     if explanation.get("next_at").is_some() {
-        lines.push(format!("Looked at again at {}, if nothing happens before.", part("next_at")));
+        lines.push(format!(
+            "Next check at {}, unless new evidence arrives earlier.",
+            part("next_at")
+        ));
     }
     for attempt in rows(explanation, "attempts") {
         let part = |name: &str| attempt.get(name).map(text).unwrap_or_default();

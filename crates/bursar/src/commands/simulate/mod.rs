@@ -1,61 +1,63 @@
-//! `bursar simulate`: the engine, the core and the stores in a world where everything goes wrong, judged by an auditor
-//! with books of its own.
+//! `bursar simulate`: deterministic simulation of engine, core and stores with fault injection, checked by an independent
+//! auditor.
 
+mod counterexample;
 mod seeds;
-mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use bursar_core::rulebook::Rulebook;
+use bursar_core::ledger::rulebook::Rulebook;
 use bursar_node::failure::Failure;
 use bursar_node::rulebook::load_rulebook;
 use bursar_node::terminal;
-use bursar_sim::simulate::{Fault, Options, Outcome, Plant, StoreChoice, UNEXPECTED, missing};
+use bursar_sim::simulate::{
+    Fault, InjectedBug, Options, Outcome, StoreChoice, UNEXPECTED, missing,
+};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use seeds::Sum;
 
-/// The real engine, core and stores in a world where everything goes wrong, in virtual time
+/// Simulate the engine, core and stores with injected faults, in virtual time
 ///
 /// Each seed draws hostile channels, merchants, providers, operators and faults: crashes at every point, a store that
-/// fails, lost and late answers, clocks that are set. An auditor with books of its own looks at every commit, and at the
-/// end holds the ledger against what the channels really paid. The same seed does the same again. A seed that breaks
-/// something is made small and its story is printed, with the command that repeats it.
+/// fails, lost and late answers, clock jumps. An auditor with its own books checks every commit, and at the end compares
+/// the ledger with the payments of the channels. A seed is reproducible. A seed that breaks an invariant is shrunk, and
+/// its trace is printed with the command that repeats it.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// One seed
     #[arg(long, value_name = "S", conflicts_with = "seeds")]
     seed: Option<u64>,
-    /// Seeds from A up to B, without B
+    /// Seeds from A up to and excluding B
     #[arg(long, value_name = "A..B", default_value = "0..200", value_parser = parse_seeds)]
     seeds: Range<u64>,
-    /// Payouts that are asked for, each seed
+    /// Payouts per seed
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     payouts: u64,
-    /// Days over which they are asked for
+    /// Simulated days over which payouts are created
     #[arg(long, value_name = "D", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3_650))]
     days: u64,
-    /// Which faults may strike: all, none, or some by name; `list` shows them
+    /// Faults to inject: all, none, or names; `list` shows them
     #[arg(long, value_name = "all|none|NAME,…", default_value = "all")]
     faults: String,
-    /// Where the books are; mixed is one or the other, as the seed says
+    /// The store; with mixed the seed chooses
     #[arg(long, value_enum, default_value_t = Store::Mixed)]
     store: Store,
-    /// How many processes share the books; SQLite has one [default: as the seed says]
+    /// Processes that share the books; SQLite has one [default: the seed chooses]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4))]
     processes: Option<u64>,
-    /// Print everything that happens
+    /// Print the full trace
     #[arg(long)]
     trace: bool,
-    /// Print which transitions, faults and refusals were met; fail if one that is expected was not
+    /// Print covered transitions, faults and rejections; fail if an expected one was not covered
     #[arg(long)]
     coverage: bool,
-    /// One JSON object a seed, and one for all
+    /// Print one JSON object per seed, and one for the total
     #[arg(long)]
     json: bool,
-    /// Plant a mistake around the product, to see that it is found; `list` shows them
+    /// Inject a bug around the product, to show that it is found; `list` shows them
     #[arg(long, value_name = "NAME")]
     plant: Option<String>,
 }
@@ -78,14 +80,14 @@ fn parse_seeds(text: &str) -> Result<Range<u64>, String> {
 impl Arguments {
     pub(crate) fn run(self) -> Result<(), Failure> {
         if self.plant.as_deref() == Some("list") {
-            let row = |plant: &Plant| {
+            let row = |plant: &InjectedBug| {
                 [plant.name(), &plant.within().to_string(), plant.meaning()]
                     .map(str::to_owned)
                     .to_vec()
             };
             return list(
                 &["mistake", "found within seeds", "what it is"],
-                Plant::ALL.iter().map(row).collect(),
+                InjectedBug::ALL.iter().map(row).collect(),
             );
         }
         if self.faults == "list" {
@@ -95,8 +97,9 @@ impl Arguments {
         let options = self.options()?;
         let range = self.seed.map_or(self.seeds.clone(), |seed| seed..seed.saturating_add(1));
         let rulebook = load_rulebook(None)?;
-        let sum =
-            seeds::live(&range, &options, &rulebook, |outcome| self.tell(outcome, &rulebook))?;
+        let sum = seeds::run_all(&range, &options, &rulebook, |outcome| {
+            self.print_outcome(outcome, &rulebook)
+        })?;
         if self.json {
             terminal::say(&all_to_json(&sum))?;
         } else {
@@ -139,7 +142,7 @@ impl Arguments {
         };
         let plant = self.plant.as_deref();
         let plant = plant
-            .map(|name| Plant::named(name).ok_or_else(|| unknown("mistake", name)))
+            .map(|name| InjectedBug::named(name).ok_or_else(|| unknown("mistake", name)))
             .transpose()?;
         Ok(Options {
             payouts: self.payouts,
@@ -151,14 +154,14 @@ impl Arguments {
                 Store::Mixed => StoreChoice::Mixed,
             },
             processes: self.processes,
-            plant,
+            injected_bug: plant,
             is_traced: self.trace,
             ..Options::new(0)
         })
     }
 
-    /// Whether this is enough: one story is.
-    fn tell(&self, outcome: &Outcome, rulebook: &Rulebook) -> Result<bool, Failure> {
+    /// Prints the outcome of a seed; returns whether to stop, which is after the first counterexample.
+    fn print_outcome(&self, outcome: &Outcome, rulebook: &Rulebook) -> Result<bool, Failure> {
         if self.json {
             terminal::say(&to_json(outcome))?;
             return Ok(false);
@@ -167,7 +170,7 @@ impl Arguments {
             terminal::say(&line.to_string())?;
         }
         let Some(broken) = &outcome.broken else { return Ok(false) };
-        story::story(outcome, broken, rulebook)?;
+        counterexample::print(outcome, broken, rulebook)?;
         Ok(true)
     }
 }

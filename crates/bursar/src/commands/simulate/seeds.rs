@@ -1,16 +1,16 @@
-//! Many seeds on all cores, told in their order, and what they have seen together.
+//! Runs seeds on all cores, reports them in order, and sums their results.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 
-use bursar_core::rulebook::Rulebook;
+use bursar_core::ledger::rulebook::Rulebook;
 use bursar_node::failure::Failure;
 use bursar_node::terminal;
 use bursar_sim::simulate::{Coverage, Fault, Options, Outcome, run};
 
-/// What all seeds together have seen.
+/// Totals of all seeds.
 #[derive(Debug, Default)]
 pub(super) struct Sum {
     pub(super) seeds: u64,
@@ -65,23 +65,23 @@ impl Sum {
     }
 }
 
-/// A seed, and what came of it.
-type Lived = (u64, Result<Outcome, String>);
+/// A seed and its outcome.
+type SeedOutcome = (u64, Result<Outcome, String>);
 
-/// Lives through every seed and tells each in its turn, until telling says that it is enough.
-pub(super) fn live(
+/// Runs every seed and reports each in order, until `report` returns true.
+pub(super) fn run_all(
     range: &Range<u64>,
     options: &Options,
     rulebook: &Rulebook,
-    mut tell: impl FnMut(&Outcome) -> Result<bool, Failure>,
+    mut report: impl FnMut(&Outcome) -> Result<bool, Failure>,
 ) -> Result<Sum, Failure> {
     let mut sum = Sum::default();
     let bar = terminal::progress(range.end.saturating_sub(range.start), "seeds");
     let next = AtomicU64::new(range.start);
-    let hands = std::thread::available_parallelism().map_or(1, usize::from);
-    let (sender, receiver) = mpsc::sync_channel(hands.saturating_mul(2));
-    let told = std::thread::scope(|scope| {
-        for _ in 0..hands {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (sender, receiver) = mpsc::sync_channel(threads.saturating_mul(2));
+    let reported = std::thread::scope(|scope| {
+        for _ in 0..threads {
             let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || work(&sender, next, range, options, rulebook));
         }
@@ -89,7 +89,7 @@ pub(super) fn live(
         in_order(receiver, range.start, |outcome| {
             sum.add(outcome);
             bar.inc(1);
-            let is_enough = tell(outcome)?;
+            let is_enough = report(outcome)?;
             if is_enough {
                 next.store(range.end, Ordering::Relaxed);
             }
@@ -97,11 +97,11 @@ pub(super) fn live(
         })
     });
     bar.finish_and_clear();
-    told.map(|()| sum)
+    reported.map(|()| sum)
 }
 
 fn work(
-    sender: &SyncSender<Lived>,
+    sender: &SyncSender<SeedOutcome>,
     next: &AtomicU64,
     range: &Range<u64>,
     options: &Options,
@@ -119,18 +119,18 @@ fn work(
     }
 }
 
-/// Whoever is faster waits for its turn to be told.
+/// Reorders outcomes by seed: a seed that ends early waits for the seeds before it.
 fn in_order(
-    receiver: Receiver<Lived>,
+    receiver: Receiver<SeedOutcome>,
     first: u64,
-    mut tell: impl FnMut(&Outcome) -> Result<bool, Failure>,
+    mut report: impl FnMut(&Outcome) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
     let (mut early, mut wanted) = (BTreeMap::new(), first);
     for (seed, outcome) in receiver {
         early.insert(seed, outcome);
         while let Some(outcome) = early.remove(&wanted) {
             wanted = wanted.saturating_add(1);
-            if tell(&outcome.map_err(Failure::new)?)? {
+            if report(&outcome.map_err(Failure::new)?)? {
                 return Ok(());
             }
         }

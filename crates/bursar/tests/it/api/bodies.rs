@@ -1,8 +1,8 @@
-//! Requests that are too large, too deep, too many, or not what they seem.
+//! Malformed, oversized and excessive requests.
 
 use serde_json::json;
 
-use super::desk::{id, order};
+use super::actions::{id, order};
 use super::server::Server;
 use crate::caller::Caller;
 
@@ -84,7 +84,7 @@ fn odd_paths_and_queries_are_problems() {
 
 /// No path, id, cursor or filter makes the server fail.
 pub(crate) fn odd_paths(admin: &Caller) {
-    for path in ["/", "/v1", "/v1/nothing", "/v1/payouts/", "/v2/payouts", "//", "/v1/%00"] {
+    for path in ["/v1", "/v1/nothing", "/v1/payouts/", "/v2/payouts", "//", "/v1/%00"] {
         admin.get(path).refused(if path.contains("%00") { 400 } else { 404 }, code(path));
     }
     let resources = ["merchants", "payouts", "payins", "beneficiaries"];
@@ -132,7 +132,7 @@ pub(crate) fn odd_paths(admin: &Caller) {
     }
 }
 
-/// Times at both ends of what can be written down are kept like any others.
+/// The smallest and largest times are stored unchanged.
 pub(crate) fn odd_times(admin: &Caller) {
     admin.merchant("odd", "1000.00");
     for (number, time) in
@@ -164,14 +164,14 @@ fn times_at_the_ends_of_the_calendar_are_kept() {
 }
 
 #[test]
-fn what_anybody_may_send_does_not_grow_what_is_counted() {
+fn unauthenticated_requests_do_not_grow_the_metrics() {
     let server = Server::new();
-    let anybody = server.admin().without_key();
+    let anonymous = server.admin().without_key();
     for number in 0..50 {
-        anybody.ask(&format!("METHOD{number}"), &format!("/path/{number}"), &[], b"");
-        anybody.ask(&format!("METHOD{number}"), "/healthz", &[], b"");
+        anonymous.ask(&format!("METHOD{number}"), &format!("/path/{number}"), &[], b"");
+        anonymous.ask(&format!("METHOD{number}"), "/healthz", &[], b"");
     }
-    let metrics = anybody.get("/metrics").text;
+    let metrics = anonymous.get("/metrics").text;
     assert!(!metrics.contains("METHOD"), "{metrics}");
     assert!(!metrics.contains("/path/"), "{metrics}");
     assert!(metrics.contains("method=\"other\",path=\"none\",status=\"404\"} 50"), "{metrics}");
@@ -218,7 +218,7 @@ fn every_answer_names_its_request() {
 }
 
 #[test]
-fn a_key_that_asks_too_often_is_told_to_wait_and_others_are_not() {
+fn the_rate_limit_applies_to_each_key() {
     let server = Server::with("[api]\nrate_limit_per_s = 5\n", &[]);
     let admin = server.admin();
     let answers: Vec<_> = (0..40).map(|_| admin.get("/v1/payouts")).collect();

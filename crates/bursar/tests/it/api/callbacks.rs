@@ -1,13 +1,13 @@
-//! What channels say unasked: early, late, twice, the contrary, or not at all theirs to say.
+//! Callbacks of channels: early, late, repeated, contradictory, or not authentic.
 
 use serde_json::{Value, json};
 
-use super::desk::{id, order, said, signed};
-use super::script::Channel;
+use super::actions::{id, order, said, signed};
+use super::scripted_channel::Channel;
 use super::server::{CHANNEL_SECRET, PROVIDER_SECRET, Server};
 use crate::caller::{Caller, until};
 
-/// A payout of 100.00 that the channel has taken and not answered yet.
+/// A payout of 100.00 that was submitted and not answered yet.
 fn submitted(channel: &Channel, admin: &Caller) -> Value {
     admin.merchant("m1", "1000.00");
     let payout = admin.pay("k", &order("m1", "wallet", "100.00")).is(201);
@@ -35,7 +35,7 @@ fn start() -> (Channel, Server) {
 
 const PAID: (&str, &str) = ("882.60", "0.00");
 const HELD: (&str, &str) = ("882.60", "117.40");
-/// The channel has worked for its fee.
+/// Balances after a paid payout: the fee is charged.
 const RETURNED: (&str, &str) = ("982.60", "0.00");
 const RELEASED: (&str, &str) = ("1000.00", "0.00");
 
@@ -64,7 +64,7 @@ fn a_callback_that_comes_before_the_answer_is_believed() {
     assert_eq!(noted, json!({"id": id(&payout), "status": "SUCCESS"}));
     has(&admin, PAID);
     channel.say("pending");
-    // The late answer is kept as evidence and changes nothing.
+    // The late answer is stored as evidence and changes nothing.
     until("the answer has come", || {
         let told = admin.explain(id(&payout));
         let evidence = told["attempts"][0]["evidence"].as_array().unwrap().clone();
@@ -90,7 +90,7 @@ fn a_late_callback_ends_what_was_accepted_and_its_copies_change_nothing() {
     for _ in 0..3 {
         admin.tell("wallet", &said(&payout, "completed")).is(200);
     }
-    // The same in other bytes, by the other method.
+    // The same content in other bytes, with PUT.
     let body = format!("  {}", said(&payout, "completed"));
     let signature = signed(CHANNEL_SECRET, body.as_bytes());
     let headers = [("X-Signature", signature.as_str())];
@@ -124,7 +124,7 @@ fn paid_after_failed_takes_the_release_back() {
 }
 
 #[test]
-fn failed_after_paid_is_a_case_and_gives_nothing_back() {
+fn failed_after_paid_is_a_discrepancy_and_releases_nothing() {
     let (channel, server) = start();
     let admin = server.admin();
     let payout = accepted(&channel, &admin);
@@ -148,7 +148,7 @@ fn money_that_came_back_is_the_merchants_again() {
     assert_eq!(noted["status"], "RETURNED");
     has(&admin, RETURNED);
     admin.tell("wallet", &said(&payout, "returned")).is(200);
-    // It comes back once.
+    // The return is booked once.
     has(&admin, RETURNED);
 }
 
@@ -159,7 +159,7 @@ fn a_callback_that_is_not_the_channels_changes_nothing() {
     let payout = submitted(&channel, &admin);
     let before = (admin.books(), admin.payout(id(&payout)));
     let body = said(&payout, "completed").to_string();
-    let anybody = admin.without_key();
+    let anonymous = admin.without_key();
     let path = "/v1/providers/wallet/callbacks";
     let good = signed(CHANNEL_SECRET, body.as_bytes());
     let unsigned = [
@@ -172,18 +172,18 @@ fn a_callback_that_is_not_the_channels_changes_nothing() {
     for headers in unsigned {
         let headers: Vec<(&str, &str)> =
             headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        anybody.ask("POST", path, &headers, body.as_bytes()).refused(401, "bad_signature");
+        anonymous.ask("POST", path, &headers, body.as_bytes()).refused(401, "bad_signature");
     }
-    // The key of the house does not replace a signature, and a good signature is for its own channel.
+    // An admin key does not replace a signature, and a signature is valid for its own channel only.
     admin.ask("POST", path, &[], body.as_bytes()).refused(401, "bad_signature");
-    for other in ["easypay", "nobody", "%00", "..%2f"] {
+    for other in ["easypay", "unlisted", "%00", "..%2f"] {
         let path = format!("/v1/providers/{other}/callbacks");
-        let answer = anybody.ask("POST", &path, &[("X-Signature", &good)], body.as_bytes());
+        let answer = anonymous.ask("POST", &path, &[("X-Signature", &good)], body.as_bytes());
         assert!((400..=401).contains(&answer.status), "{other}: {answer:?}");
     }
-    let unknown = json!({"status": "completed", "clientCorrelationId": "nobody-knows-it"});
+    let unknown = json!({"status": "completed", "clientCorrelationId": "unknown-reference"});
     admin.tell("wallet", &unknown).refused(404, "unknown_reference");
-    // Another channel's reference is not this one's.
+    // References are scoped by channel.
     admin.tell("calm", &said(&payout, "completed")).refused(404, "unknown_reference");
     assert_eq!((admin.books(), admin.payout(id(&payout))), before);
     channel.say("completed");

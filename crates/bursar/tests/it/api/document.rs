@@ -1,4 +1,4 @@
-//! The document of the API: valid, and true for whatever a machine makes up from it.
+//! The API document: valid, and consistent with the server for generated requests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -34,7 +34,18 @@ fn the_document_is_valid() {
     succeeded(&Command::new(program("openapi-spec-validator")).arg(file).output().unwrap());
 }
 
-/// Two schemas of one name would hide each other.
+#[test]
+fn the_root_leads_to_the_documentation() {
+    let server = Server::new();
+    let visitor = server.admin().without_key();
+    let root = visitor.get("/");
+    assert_eq!((root.status, root.header("location")), (303, Some("/docs")), "{root:?}");
+    let page = visitor.get("/docs");
+    assert_eq!(page.status, 200);
+    assert!(page.text.contains("/v1/payouts"), "{}", page.text);
+}
+
+/// Two schemas with the same name would overwrite each other.
 #[test]
 fn the_document_tells_requests_from_answers() {
     let server = Server::new();
@@ -55,7 +66,7 @@ fn the_document_tells_requests_from_answers() {
     assert!(refusal["application/problem+json"].is_object(), "{refusal}");
 }
 
-/// Everything that it checks but that whatever fits the document is accepted: money that is not there is refused.
+/// All checks except that valid input is accepted: missing funds are rejected.
 fn make_up(server: &Server, phases: &str) {
     let admin = server.admin();
     admin.merchant("m1", "1000.00");

@@ -1,8 +1,8 @@
-//! What is frozen is not sent, and it takes two to lift it.
+//! Freezes stop submissions, and unfreezing needs two people.
 
 use serde_json::{Value, json};
 
-use super::desk::{id, order};
+use super::actions::{id, order};
 use super::server::{Server, Simulator};
 use crate::caller::{Caller, until};
 
@@ -37,7 +37,7 @@ fn what_is_frozen_waits_and_says_why_until_two_have_lifted_it() {
         assert_eq!(olga.post("/v1/dispatch/freeze", &switch(scope)).is(200)["status"], "FROZEN");
         let paid = simulator.payments().len();
         let payout = admin.pay(&format!("k-{number}"), &order("m1", "wallet", "10.00")).is(201);
-        // It was looked at while it was frozen: its next look is later than its first.
+        // It was due while it was frozen: its timer was deferred.
         until("it has waited", || {
             let told = admin.explain(id(&payout));
             (told["next_at"].as_str() > payout["created_at"].as_str()).then_some(())
@@ -45,7 +45,7 @@ fn what_is_frozen_waits_and_says_why_until_two_have_lifted_it() {
         let told = admin.explain(id(&payout));
         assert_eq!((&told["status"], &told["is_frozen"]), (&json!("READY"), &json!(true)));
         assert!(told["summary"].as_str().unwrap().contains("frozen"), "{told}");
-        // Another merchant's payout goes on, unless it is meant too.
+        // A payout of another merchant proceeds, unless the freeze covers it.
         if scope.0 == "merchant" {
             let other = admin.pay("other", &order("m2", "wallet", "10.00")).is(201);
             admin.payout_at(id(&other), "SUCCESS");
@@ -73,7 +73,7 @@ fn a_freeze_is_lifted_by_two_people_one_of_whom_approves() {
     omar.post("/v1/dispatch/unfreeze", &body).refused(403, "approver_needed");
     let freezes = admin.get("/v1/dispatch/freezes").is(200);
     assert!(freezes["data"][0]["lifted_by"].as_str().unwrap().starts_with("Olga/"), "{freezes}");
-    // Frozen again: whoever wanted it lifted must think again.
+    // A new freeze discards the pending unfreeze approval.
     omar.post("/v1/dispatch/freeze", &body).is(200);
     lift(&olga, &abid, ("global", None));
     assert_eq!(omar.post("/v1/dispatch/unfreeze", &body).is(200)["status"], "OPEN");
@@ -90,7 +90,7 @@ fn a_freeze_names_something_that_is_there() {
         (json!({"scope": "planet", "reason": "r"}), 400, "bad_request"),
         (json!({"scope": "global"}), 400, "bad_request"),
         (json!({"scope": "channel", "id": "nowhere", "reason": "r"}), 422, "unknown_channel"),
-        (json!({"scope": "merchant", "id": "nobody", "reason": "r"}), 422, "unknown_merchant"),
+        (json!({"scope": "merchant", "id": "absent", "reason": "r"}), 422, "unknown_merchant"),
         (json!({"scope": "global", "reason": "r".repeat(1_001)}), 422, "bad_note"),
     ] {
         admin.post("/v1/dispatch/freeze", &body).refused(status, code);

@@ -1,10 +1,10 @@
-//! The same key, the same payout, whoever repeats it and however often.
+//! Idempotency: a repeated request with the same key creates one payout.
 
 use std::sync::Barrier;
 
 use serde_json::json;
 
-use super::desk::{id, order};
+use super::actions::{id, order};
 use super::server::Server;
 use crate::caller::Answer;
 
@@ -71,7 +71,7 @@ fn another_body_under_the_same_key_is_refused() {
         admin.pay("k", &other).refused(409, "idempotency_mismatch");
     }
     assert_eq!(admin.books(), before);
-    // The key is the merchant's, whoever makes the payout: the merchant has used it, and for nothing else.
+    // Keys are scoped by merchant, not by caller: the merchant has used this key for the same request.
     let merchant = admin.key("shop", "merchant", Some("m1"));
     let again = merchant.pay("k", &body);
     assert!(again.is_replay(), "{again:?}");

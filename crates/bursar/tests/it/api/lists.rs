@@ -1,12 +1,12 @@
-//! Lists in pages: whoever goes on from page to page sees everything once, in one order.
+//! Pagination: following the cursor returns every record once, in one order.
 
 use serde_json::{Value, json};
 
-use super::desk::order;
+use super::actions::order;
 use super::server::Server;
 use crate::caller::Caller;
 
-/// Everything, page by page.
+/// All records, page by page.
 fn walk(caller: &Caller, list: &str, limit: usize) -> Vec<Value> {
     let (mut found, mut place) = (Vec::new(), String::new());
     for _ in 0..100 {
@@ -17,7 +17,7 @@ fn walk(caller: &Caller, list: &str, limit: usize) -> Vec<Value> {
         found.extend(rows.iter().cloned());
         let Some(cursor) = page["next_cursor"].as_str() else { return found };
         let is_feed = list.starts_with("/v1/events");
-        // The feed has no end; there is nothing more for now.
+        // The feed has no end; an unchanged cursor means no more events for now.
         if is_feed && rows.is_empty() {
             return found;
         }
@@ -36,9 +36,9 @@ fn fill(admin: &Caller) {
             body["scheduled_at"] = json!("2099-01-01T00:00:00Z");
             admin.pay(&format!("{merchant}-{number}"), &body).is(201);
             admin.fund(merchant, &format!("1{number}.00"));
-            let somebody =
+            let beneficiary =
                 json!({"merchant_id": merchant, "name": "A", "account": number.to_string()});
-            admin.post("/v1/beneficiaries", &somebody).is(201);
+            admin.post("/v1/beneficiaries", &beneficiary).is(201);
         }
     }
 }
@@ -93,7 +93,7 @@ fn lists_begin_with_the_newest_and_the_feed_with_the_oldest() {
         if !is_rising {
             times.reverse();
         }
-        // Texts of different lengths compare as times do not.
+        // Times of different lengths do not compare as texts.
         let times: Vec<jiff::Timestamp> = times.iter().map(|time| time.parse().unwrap()).collect();
         assert!(times.is_sorted(), "{list}: {times:?}");
     }

@@ -1,21 +1,22 @@
-//! The API from outside: a real server, real channels over sockets, and whoever calls them.
+//! API tests: a real server process, channels over sockets, and HTTP callers.
 
 mod access;
+mod actions;
 mod bodies;
 mod callbacks;
-mod desk;
+mod crash_recovery;
 mod document;
 mod freezes;
 mod idempotency;
-mod killed;
 mod lists;
 mod operations;
 mod payin_events;
 mod postgres;
+mod receivers;
 mod refusals;
 mod review;
 mod scopes;
-mod script;
+mod scripted_channel;
 mod server;
 mod test_clock;
 mod verifiers;

@@ -1,14 +1,14 @@
-//! Every operation of the document, used as it is meant to be used.
+//! Every operation of the API document, with valid requests.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::desk::{id, order, signed};
+use super::actions::{id, order, signed};
 use super::server::{PROVIDER_SECRET, Server};
 use crate::caller::{Answer, Caller};
 
-/// What was done with success, as the document names it.
+/// Successful operations, as the document names them.
 struct Done(BTreeSet<(String, String)>);
 
 impl Done {
@@ -86,12 +86,12 @@ fn money_in(done: &mut Done, admin: &Caller) {
 }
 
 fn money_out(done: &mut Done, admin: &Caller) {
-    let somebody = json!({"merchant_id": "m1", "name": "Amina", "msisdn": "923001234567"});
-    let somebody = done.post(admin, "/v1/beneficiaries", &somebody);
+    let beneficiary = json!({"merchant_id": "m1", "name": "Amina", "msisdn": "923001234567"});
+    let beneficiary = done.post(admin, "/v1/beneficiaries", &beneficiary);
     done.get(admin, "/v1/beneficiaries");
-    done.get_one(admin, "/v1/beneficiaries/{id}", id(&somebody));
+    done.get_one(admin, "/v1/beneficiaries/{id}", id(&beneficiary));
     let body = json!({
-        "merchant_id": "m1", "beneficiary_id": id(&somebody), "amount": "10.00", "currency": "PKR",
+        "merchant_id": "m1", "beneficiary_id": id(&beneficiary), "amount": "10.00", "currency": "PKR",
         "channel": "calm", "metadata": {"invoice": "77"}, "trace_id": "t-1",
     });
     let paid = done.note("POST", "/v1/payouts", &admin.pay("k-1", &body));
@@ -136,7 +136,7 @@ fn reports(done: &mut Done, admin: &Caller) {
 }
 
 fn webhooks(done: &mut Done, admin: &Caller) {
-    // Nobody lives there; what is sent waits for better times.
+    // No receiver listens there; deliveries stay pending.
     let body = json!({"merchant_id": "m1", "url": "https://merchant.invalid/hooks"});
     let made = done.post(admin, "/v1/webhook-endpoints", &body);
     done.get(admin, "/v1/webhook-endpoints");
@@ -162,7 +162,7 @@ fn webhooks(done: &mut Done, admin: &Caller) {
     done.note("DELETE", route, &admin.ask("DELETE", &path, &[], b""));
 }
 
-/// The whole of the API, once.
+/// Every operation once.
 pub(crate) fn use_everything(admin: &Caller) {
     let mut done = Done(BTreeSet::new());
     house(&mut done, admin);
@@ -179,9 +179,9 @@ pub(crate) fn use_everything(admin: &Caller) {
 fn every_operation_answers_when_it_is_used_as_it_is_meant() {
     let server = Server::with("", &["--test-clock"]);
     use_everything(&server.admin());
-    let anybody = server.admin().without_key();
-    assert!(anybody.get("/docs").text.contains("/v1/payouts/{id}/resolve"));
-    let metrics = anybody.get("/metrics");
+    let anonymous = server.admin().without_key();
+    assert!(anonymous.get("/docs").text.contains("/v1/payouts/{id}/resolve"));
+    let metrics = anonymous.get("/metrics");
     assert!(
         metrics.text.contains("bursar_http_requests_total{method=\"POST\",path=\"/v1/payouts\"")
     );

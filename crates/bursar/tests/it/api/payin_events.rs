@@ -1,4 +1,4 @@
-//! What providers say about pay-ins: booked once, whatever the order and however often it is said.
+//! Pay-in callbacks of providers: booked once, in any order and however often repeated.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ fn a_pay_in_is_booked_when_it_is_completed_and_only_once() {
     let again = tell(&admin, &event("p-1", "completed"));
     assert!(again.is_replay());
     assert_eq!(again.is(201), completed);
-    // The same by another name, out of order, and by hand: it is booked already.
+    // The same pay-in under another status name, out of order, and through the API: already booked.
     let mut renamed = event("p-1", "completed");
     renamed["event_id"] = json!("evt-2");
     tell(&admin, &renamed).is(201);
@@ -65,7 +65,7 @@ fn a_pay_in_that_is_taken_back_after_it_was_booked_is_a_case_for_people() {
     admin.merchant("m1", "0.00");
     assert_eq!(tell(&admin, &event("p-1", "failed")).is(201)["status"], "FAILED");
     assert_eq!(available(&admin), "0.00");
-    // Money that came in all the same is booked.
+    // Money that arrived is booked.
     assert_eq!(tell(&admin, &event("p-1", "completed")).is(201)["status"], "COLLECTED");
     let mut recalled = event("p-1", "failed");
     recalled["event_id"] = json!("recall");
@@ -84,7 +84,7 @@ fn what_no_provider_says_is_refused() {
         ("amount", json!("100.001"), 422, "bad_amount"),
         ("reference", json!(""), 422, "bad_reference"),
         ("event_id", json!("e".repeat(129)), 422, "bad_reference"),
-        ("merchant_id", json!("nobody"), 422, "unknown_merchant"),
+        ("merchant_id", json!("absent"), 422, "unknown_merchant"),
     ] {
         let mut wrong = event("p-1", "completed");
         wrong[field] = value;

@@ -1,9 +1,9 @@
-//! The same on PostgreSQL, which refuses texts that SQLite takes.
+//! The API on PostgreSQL, which rejects texts that SQLite accepts.
 
 use serde_json::json;
 
+use super::actions::{id, order, said};
 use super::bodies::{odd_paths, odd_times};
-use super::desk::{id, order, said};
 use super::operations::use_everything;
 use super::server::Server;
 use crate::caller::{Answer, until};
@@ -66,7 +66,7 @@ fn two_servers_on_one_postgres_make_one_payout_of_one_key() {
     }
     assert_eq!(answers.iter().filter(|answer| !answer.is_replay()).count(), 1);
     assert_eq!(two.get("/v1/payouts").is(200)["data"].as_array().unwrap().len(), 1);
-    // What one has sent, the other hears about.
+    // One server submits, the other receives the callback.
     let lost = one.pay("lost", &order("m1", "silent", "10.00")).is(201);
     let stuck = two.payout_at(id(&lost), "STUCK");
     two.tell("silent", &said(&stuck, "completed")).is(200);

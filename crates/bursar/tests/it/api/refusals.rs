@@ -1,8 +1,8 @@
-//! What is refused leaves no trace in the books.
+//! A rejected request leaves the books unchanged.
 
 use serde_json::{Value, json};
 
-use super::desk::order;
+use super::actions::order;
 use super::server::Server;
 
 fn with(field: &str, value: Value) -> Value {
@@ -30,7 +30,7 @@ fn wrong_orders() -> Vec<(Value, u16, &'static str)> {
         (with("currency", json!("XYZ")), 422, "bad_currency"),
         (with("currency", json!("pkr")), 422, "bad_currency"),
         (with("currency", json!("USD")), 422, "currency_of_channel"),
-        (with("merchant_id", json!("nobody")), 422, "unknown_merchant"),
+        (with("merchant_id", json!("absent")), 422, "unknown_merchant"),
         (with("merchant_id", json!("closed")), 422, "merchant_closed"),
         (with("merchant_id", json!("a:b")), 422, "bad_identifier"),
         (with("metadata", json!({"k": "v".repeat(501)})), 422, "bad_remarks"),
@@ -45,7 +45,7 @@ fn wrong_orders() -> Vec<(Value, u16, &'static str)> {
         ),
         (with("beneficiary_id", json!("ben_1")), 400, "bad_request"),
     ];
-    // A number is not an amount: whoever wrote it may have lost a digit already.
+    // A JSON number is not an amount: it may have lost precision already.
     for number in [json!(10), json!(10.5), json!(1e300), json!(null), json!(["10.00"])] {
         refused.push((with("amount", number), 400, "bad_request"));
     }
@@ -88,7 +88,7 @@ fn a_pay_in_that_cannot_be_is_refused_and_nothing_is_posted() {
         ("amount", json!("-1.00"), 422, "nothing_to_pay"),
         ("amount", json!(10.0), 400, "bad_request"),
         ("currency", json!("ZZZ"), 422, "bad_currency"),
-        ("merchant_id", json!("nobody"), 422, "unknown_merchant"),
+        ("merchant_id", json!("absent"), 422, "unknown_merchant"),
         ("merchant_id", json!("closed"), 422, "merchant_closed"),
         ("reference", json!(""), 422, "bad_reference"),
         ("reference", json!("r".repeat(129)), 422, "bad_reference"),

@@ -1,12 +1,12 @@
-//! Payouts that are stuck: who may decide, on what, and what happens if they were wrong.
+//! Resolution of stuck payouts: roles, evidence, and corrections.
 
 use serde_json::{Value, json};
 
-use super::desk::{id, order, said};
+use super::actions::{id, order, said};
 use super::server::Server;
 use crate::caller::Caller;
 
-/// A payout that was sent and never answered.
+/// A payout that was submitted and never answered.
 fn stuck(admin: &Caller, amount: &str) -> Value {
     admin.merchant("m1", "10000.00");
     let payout = admin.pay("k", &order("m1", "silent", amount)).is(201);
@@ -58,7 +58,7 @@ fn paid_after_a_person_has_released_it_takes_the_release_back() {
     assert_eq!(sequence, (1..).take(sequence.len()).collect::<Vec<u64>>(), "no gaps");
     assert_eq!(told.last().unwrap()["type"], "payout.late_success");
     assert_eq!(audited(&admin, "payout.confirm_not_paid"), ["admin"]);
-    // Said once more, it is still one payment.
+    // A repeated callback books no second payment.
     admin.tell("silent", &said(&payout, "completed")).is(200);
     has(&admin, "9882.60", "0.00");
 }
@@ -104,14 +104,14 @@ fn above_the_limit_two_people_decide_and_one_of_them_approves() {
         (&json!("SUCCESS"), &Value::Null)
     );
     has(&admin, "8982.59", "0.00");
-    // Both are on record, each for what they did.
+    // The audit log has both actors with their actions.
     let recorded = ["payout.propose", "payout.confirm_paid"].map(|action| audited(&admin, action));
     let names = recorded.map(|actors| actors.join(" ").split('/').next().unwrap().to_owned());
     assert_eq!(names, ["Olga", "Abid"]);
 }
 
 #[test]
-fn two_who_decide_otherwise_have_not_decided() {
+fn two_different_decisions_resolve_nothing() {
     let server = Server::new();
     let admin = server.admin();
     let payout = stuck(&admin, "1000.01");
@@ -135,7 +135,7 @@ fn at_the_limit_one_person_decides() {
     let again = olga.resolve("d-2", &waits, "new_attempt").is(200);
     assert_ne!(again["reference"], payout["reference"], "another attempt has another reference");
     has(&admin, "8982.60", "1017.40");
-    // What is said about the first attempt is still heard.
+    // A callback about the first attempt is still accepted.
     admin.tell("silent", &said(&payout, "completed")).is(200);
     let conflicting = admin.payout(id(&payout));
     assert_ne!(conflicting["status"], "FAILED", "{conflicting}");
@@ -143,7 +143,7 @@ fn at_the_limit_one_person_decides() {
 }
 
 #[test]
-fn a_merchant_is_told_what_was_decided_and_not_by_whom() {
+fn a_merchant_sees_a_decision_and_not_its_actor() {
     let server = Server::new();
     let admin = server.admin();
     let payout = stuck(&admin, "1000.01");
@@ -156,9 +156,9 @@ fn a_merchant_is_told_what_was_decided_and_not_by_whom() {
     olga.resolve("d-1", &payout, "confirm_paid").is(202);
     assert!(seen(&admin).contains("Olga/"));
     assert!(!seen(&mina).contains("Olga"), "{}", seen(&mina));
-    assert!(seen(&mina).contains("Somebody has decided"));
+    assert!(seen(&mina).contains("One person has decided"));
     admin.resolve("d-2", &payout, "confirm_paid").is(200);
     assert!(seen(&admin).contains("asked by telephone"));
-    assert!(!seen(&mina).contains("telephone"), "what the house notes is its own");
+    assert!(!seen(&mina).contains("telephone"), "evidence of operators is hidden from merchants");
     assert!(seen(&mina).contains("operator"), "that a person decided is not hidden");
 }

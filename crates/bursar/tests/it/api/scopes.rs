@@ -1,12 +1,12 @@
-//! One merchant never sees or moves what belongs to another.
+//! A merchant key can neither read nor change data of another merchant.
 
 use serde_json::{Value, json};
 
-use super::desk::{id, order};
+use super::actions::{id, order};
 use super::server::Server;
 use crate::caller::Caller;
 
-/// What a merchant has.
+/// The resources of a merchant.
 struct Belongings {
     caller: Caller,
     payout: String,
@@ -19,13 +19,13 @@ struct Belongings {
 fn merchant(admin: &Caller, name: &str) -> Belongings {
     admin.merchant(name, "1000.00");
     let caller = admin.key(name, "merchant", Some(name));
-    let somebody =
+    let beneficiary =
         json!({"merchant_id": name, "name": "Amina", "account": "PK001234", "bank": "HBL"});
-    let beneficiary = caller.post("/v1/beneficiaries", &somebody).is(201);
+    let beneficiary = caller.post("/v1/beneficiaries", &beneficiary).is(201);
     assert_eq!(beneficiary["account"], "****1234", "only the end of an account is shown");
     let mut later = order(name, "calm", "100.00");
     later["scheduled_at"] = json!("2099-01-01T00:00:00Z");
-    // Both use the same key: it is each merchant's own.
+    // Both use the same idempotency key: keys are scoped by merchant.
     let payout = caller.pay("first", &later).is(201);
     assert_eq!(payout["merchant_id"], name);
     let payins = caller.get("/v1/payins").is(200);
@@ -119,8 +119,8 @@ fn a_merchant_does_not_move_what_belongs_to_another() {
     two.caller.post("/v1/dead-letters/replay", &bulk).refused(403, "forbidden");
     let hooks = json!({"merchant_id": "one", "url": "https://mallory.invalid/"});
     two.caller.post("/v1/webhook-endpoints", &hooks).refused(403, "forbidden");
-    let somebody = json!({"merchant_id": "one", "name": "Mallory", "msisdn": "923009999999"});
-    two.caller.post("/v1/beneficiaries", &somebody).refused(403, "forbidden");
+    let beneficiary = json!({"merchant_id": "one", "name": "Mallory", "msisdn": "923009999999"});
+    two.caller.post("/v1/beneficiaries", &beneficiary).refused(403, "forbidden");
     let mut theirs = order("two", "calm", "10.00");
     theirs.as_object_mut().unwrap().remove("beneficiary");
     theirs["beneficiary_id"] = json!(one.beneficiary);

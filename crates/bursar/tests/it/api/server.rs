@@ -1,4 +1,4 @@
-//! `bursar serve` and `bursar simulate-channel` as processes of their own.
+//! `bursar serve` and `bursar simulate-channel` as processes.
 
 use serde_json::Value;
 
@@ -10,17 +10,17 @@ pub(crate) const ADMIN_KEY: &str = "the-key-of-the-house";
 pub(crate) const CHANNEL_SECRET: &str = "what-the-channel-signs-with";
 pub(crate) const PROVIDER_SECRET: &str = "what-the-provider-signs-with";
 
-/// `bursar serve` with its configuration and its books; `kill -9` is how it ends.
+/// `bursar serve` with its configuration and books; killed with `kill -9` on drop.
 pub(crate) struct Server {
     process: Option<Process>,
     arguments: Vec<String>,
     scratch: Scratch,
 }
 
-/// What secrets are sealed with where there is no directory for a file of keys.
+/// The encryption keys, for a store without a data directory.
 const KEYS: &str = "k1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// What every server of these tests has: a calm channel, one that says nothing, and a provider.
+/// The common configuration: a calm channel, a silent channel, and a provider.
 const CONFIG: &str = r#"
 [api]
 rate_limit_per_s = 0
@@ -56,7 +56,7 @@ impl Server {
         Self::with_variables(config, arguments, &[])
     }
 
-    /// The same in an environment that knows more.
+    /// The same with more environment variables.
     pub(crate) fn with_variables(
         config: &str,
         arguments: &[&str],
@@ -107,12 +107,12 @@ impl Server {
         self.process = Some(Process::start(&arguments, &variables));
     }
 
-    /// Where its books are.
+    /// The data directory.
     pub(crate) fn data(&self) -> String {
         self.scratch.path().join("data").display().to_string()
     }
 
-    /// It does not start, and says why.
+    /// The message of a server that refuses to start.
     pub(crate) fn start_in_vain(&self) -> String {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bursar"));
         let ended = command.args(&self.arguments).output().unwrap();
@@ -120,7 +120,7 @@ impl Server {
         String::from_utf8(ended.stderr).unwrap()
     }
 
-    /// Everything that is written in its directory but the keys themselves.
+    /// The content of all files in its directory except the key file.
     pub(crate) fn bytes_of_its_books(&self) -> Vec<u8> {
         let files = std::fs::read_dir(self.scratch.path().join("data")).unwrap();
         let books = files.map(|file| file.unwrap().path());
@@ -128,7 +128,7 @@ impl Server {
         books.flat_map(|path| std::fs::read(path).unwrap()).collect()
     }
 
-    /// Ends it in the middle of whatever it does.
+    /// `kill -9`.
     pub(crate) fn kill(&mut self) {
         self.process.take().unwrap().kill();
     }
@@ -151,23 +151,23 @@ fn merge(base: &mut toml::Table, over: toml::Table) {
     }
 }
 
-/// A provider over a socket, with its own books.
+/// A simulated provider with its own books.
 pub(crate) struct Simulator(Process);
 
 impl Simulator {
-    /// It pays at once and says so.
+    /// Pays and answers at once.
     pub(crate) fn calm() -> Self {
         let arguments = ["simulate-channel", "--listen", "127.0.0.1:0", "--profile", "calm"];
         Self(Process::start(&arguments, &[]))
     }
 
-    /// A channel of this name over it.
+    /// The configuration of a channel with this name.
     pub(crate) fn config(&self, name: &str) -> String {
         let url = format!("http://{}", self.0.address);
         format!("[channels.{name}]\nkind = \"http\"\nurl = \"{url}\"\ncurrencies = [\"PKR\"]\n")
     }
 
-    /// What it really paid.
+    /// Its paid references.
     pub(crate) fn payments(&self) -> Vec<Value> {
         let books = Caller::new(&self.0.address, None).get("/_books").is(200);
         books["payments"].as_array().unwrap().clone()

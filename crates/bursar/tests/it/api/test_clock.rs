@@ -1,13 +1,13 @@
-//! Time that is moved by hand, where it may be.
+//! The test clock.
 
 use serde_json::json;
 
-use super::desk::{id, order};
+use super::actions::{id, order};
 use super::server::Server;
 
 #[test]
-fn a_test_clock_walks_a_payout_that_nobody_answers_to_where_people_must_look() {
-    // The usual hours of a channel: half an hour of questions.
+fn a_test_clock_advances_an_unanswered_payout_until_it_is_stuck() {
+    // Default timeouts of a channel: half an hour of status queries.
     let config = "[channels.mute]\nkind = \"sim\"\nprofile = \"silent\"\nsubmit_timeout_s = 0.05\nquery_timeout_s = 0.05\n";
     let server = Server::with(config, &["--test-clock"]);
     let admin = server.admin();
@@ -24,7 +24,7 @@ fn a_test_clock_walks_a_payout_that_nobody_answers_to_where_people_must_look() {
     assert!(now["now"].as_str() > payout["created_at"].as_str());
     assert_eq!(admin.balance("m1"), ("882.60".to_owned(), "117.40".to_owned()));
     let (still, _) = advance(86_400);
-    assert_eq!(still["status"], "STUCK", "nobody decides but people");
+    assert_eq!(still["status"], "STUCK", "only an operator resolves it");
     admin.books_hold();
 }
 
@@ -45,7 +45,7 @@ fn a_scheduled_payout_is_sent_when_its_time_has_come() {
 }
 
 #[test]
-fn without_a_test_clock_nobody_moves_time() {
+fn without_a_test_clock_time_cannot_be_advanced() {
     let server = Server::new();
     let admin = server.admin();
     admin.post("/v1/test-clock/advance", &json!({"seconds": 1})).refused(404, "not_found");

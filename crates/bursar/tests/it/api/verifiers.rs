@@ -1,4 +1,4 @@
-//! The verifiers of `docs/webhooks.md`, as they stand there, against what a server really sends.
+//! The verifiers of `docs/webhooks.md`, run against real requests of a server.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::desk::id;
+use super::actions::id;
 use super::server::Server;
 use crate::caller::until;
 use crate::receiver::{Got, Receiver};
@@ -45,13 +45,13 @@ console.log(seen.size);
 "#;
 
 /// The only block of the document in this language.
-fn block(language: &str) -> &'static str {
+pub(super) fn block(language: &str) -> &'static str {
     let blocks: Vec<&str> = DOCUMENT.split(&format!("```{language}\n")).skip(1).collect();
     let [block] = blocks[..] else { panic!("{} blocks of {language}", blocks.len()) };
     block.split_once("\n```").unwrap().0
 }
 
-/// What a program says to these cases, line by line.
+/// The output of a program for these cases, line by line.
 fn said(program: &str, script: &str, cases: &[Value]) -> Vec<String> {
     let mut child = Command::new(program)
         .arg(script)
@@ -67,7 +67,7 @@ fn said(program: &str, script: &str, cases: &[Value]) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// A request that was really sent while a secret was rotated, with both secrets, the newer one first.
+/// A real request, sent during a rotation, with both secrets, the newer one first.
 fn sent() -> (Got, [String; 2]) {
     let receiver = Receiver::willing();
     let server = Server::with("[webhooks]\nallow_hosts = [\"127.0.0.1\"]\n", &[]);
@@ -86,7 +86,7 @@ fn sent() -> (Got, [String; 2]) {
 const BAD: &str = "no signature fits";
 const LATE: &str = "too old, or from the future";
 
-/// What comes in, and what is expected of whoever verifies it.
+/// A request, and the expected result of its verification.
 struct Cases {
     got: Got,
     at: i64,

@@ -1,11 +1,11 @@
-//! Webhooks when things break around them, and what must never be seen in a log.
+//! Webhooks under faults, and secrets that must not be logged.
 
 use std::fs::File;
 use std::process::Stdio;
 
 use serde_json::json;
 
-use super::desk::id;
+use super::actions::id;
 use super::server::{ADMIN_KEY, Server};
 use crate::caller::{Caller, until};
 use crate::cluster::Cluster;
@@ -45,7 +45,7 @@ fn a_database_that_restarts_while_events_are_sent_loses_none() {
     admin.books_hold();
 }
 
-/// With everything logged that there is to log.
+/// With all log levels.
 #[test]
 fn nothing_that_is_secret_is_ever_logged() {
     let receiver = Receiver::start(|_, number| {
@@ -84,7 +84,7 @@ fn nothing_that_is_secret_is_ever_logged() {
     }
 }
 
-/// What belongs to an endpoint that is off hides nothing that is behind it.
+/// Dead letters of a disabled endpoint do not block others in a replay.
 #[test]
 fn a_replay_of_many_gets_past_those_whose_endpoint_is_off() {
     let receiver = Receiver::start(|_, _| (500, Vec::new(), Vec::new()));
@@ -120,7 +120,7 @@ fn a_replay_of_many_gets_past_those_whose_endpoint_is_off() {
     admin.post("/v1/dead-letters/replay", &made_up).refused(400, "bad_request");
 }
 
-/// A newer version has written it, say, and somebody went back to this one.
+/// For example after a rollback from a newer version.
 #[test]
 fn with_an_endpoint_that_cannot_be_read_it_starts_and_serves_all_others() {
     let receiver = Receiver::start(|_, _| (200, Vec::new(), Vec::new()));
@@ -138,7 +138,7 @@ fn with_an_endpoint_that_cannot_be_read_it_starts_and_serves_all_others() {
     let connection = rusqlite::Connection::open(books).unwrap();
     assert_eq!(connection.execute(spoil, [id(&made[0])]).unwrap(), 1);
     drop(connection);
-    // Its keys are still asked for.
+    // Its encryption keys are still required.
     let keys = std::path::Path::new(&server.data()).join("secret-keys");
     let away = keys.with_extension("away");
     std::fs::rename(&keys, &away).unwrap();
@@ -154,19 +154,19 @@ fn with_an_endpoint_that_cannot_be_read_it_starts_and_serves_all_others() {
     admin.post(&path, &json!({})).refused(500, "unreadable");
     admin.fund("m1", "5.00");
     admin.fund("m2", "6.00");
-    let got = until("the other is told", || receiver.got().into_iter().next());
+    let got = until("the other receives its event", || receiver.got().into_iter().next());
     assert_eq!(got.json()["merchant_id"], "m2");
-    until("what it is told waits", || {
+    until("its delivery waits", || {
         let waits = admin.get("/v1/deliveries?merchant_id=m1").is(200);
         (waits["data"][0]["status"] == "PENDING").then_some(())
     });
     server.kill();
-    let rotate = ["keys", "rotate", "--data", &server.data()];
+    let rotate = ["secret-keys", "rotate", "--data", &server.data()];
     let said = crate::bursar::bursar_with(&rotate, &[]).refused();
     assert!(said.contains("keep the older keys"), "{said}");
 }
 
-/// Somebody has changed what was sealed, say. No receiver can put that right, so whoever runs Bursar is told.
+/// For example a tampered secret. The receiver cannot repair it, so an alert is raised.
 #[test]
 fn what_cannot_be_signed_is_a_dead_letter_an_alert_and_can_be_replayed() {
     let receiver = Receiver::start(|_, _| (200, Vec::new(), Vec::new()));
@@ -193,7 +193,7 @@ fn what_cannot_be_signed_is_a_dead_letter_an_alert_and_can_be_replayed() {
     });
     assert_eq!(dead["reason"], "SIGNING_FAILED");
     assert_eq!(receiver.got().len(), 0, "nothing is sent unsigned");
-    until("somebody is told", || {
+    until("an alert is raised", || {
         let text = admin.get("/metrics").text;
         text.contains("bursar_alert{name=\"unsendable_webhooks\"} 1").then_some(())
     });

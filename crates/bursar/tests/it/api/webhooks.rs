@@ -1,4 +1,4 @@
-//! Webhooks from outside: registered over the API, sent over sockets, retried by a clock that is moved by hand.
+//! Webhooks: registered through the API, sent over sockets, retried on a test clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 
-use super::desk::id;
+use super::actions::id;
 use super::server::Server;
 use crate::caller::{Caller, until};
 use crate::receiver::Receiver;
@@ -76,7 +76,7 @@ fn the_headers_are_those_that_were_agreed_and_both_signatures_hold() {
     let simple = got.header("x-simpaisa-signature");
     assert_eq!(simple, bursar_connect::webhook::sign::simple(&known, &got.body));
 
-    // What was secret is nowhere to be read again.
+    // Secrets are not readable again.
     let shown = admin.get(&format!("/v1/webhook-endpoints/{}", id(&made))).is(200);
     assert_eq!(shown["headers"], json!(["X-Token"]));
     let all =
@@ -128,9 +128,9 @@ fn attempts_are_made_at_their_times_and_end_among_the_dead_letters() {
 }
 
 #[test]
-fn whoever_recovers_at_the_fifth_attempt_gets_it_once_more_and_no_further() {
+fn an_endpoint_that_recovers_at_the_fifth_attempt_gets_no_further_attempts() {
     let receiver = Receiver::start(|_, number| {
-        // Bytes that no database likes: taken all the same, once.
+        // Bytes that are not valid text: stored as they are.
         if number < 5 {
             (500, Vec::new(), Vec::new())
         } else {
@@ -152,7 +152,7 @@ fn whoever_recovers_at_the_fifth_attempt_gets_it_once_more_and_no_further() {
 }
 
 #[test]
-fn whoever_asks_for_time_gets_it_and_whoever_is_gone_is_left_alone() {
+fn retry_after_is_respected_and_a_gone_endpoint_is_disabled() {
     let status = Arc::new(AtomicU16::new(429));
     let says = Arc::clone(&status);
     let receiver = Receiver::start(move |_, _| {
@@ -194,7 +194,7 @@ fn whoever_asks_for_time_gets_it_and_whoever_is_gone_is_left_alone() {
     admin.post(&format!("{path}/test"), &json!({})).refused(409, "endpoint_off");
     assert_eq!(receiver.got().len(), 3);
 
-    // Somebody wants them after all.
+    // The operator enables the endpoint and replays.
     status.store(200, Ordering::SeqCst);
     admin.ask("POST", &format!("{path}/enable"), &[], b"").is(200);
     advance(&admin, 100);
@@ -273,7 +273,7 @@ fn where_nothing_may_be_sent_nothing_is_registered() {
         let body = json!({"merchant_id": "m1", "url": url});
         admin.post("/v1/webhook-endpoints", &body).refused(422, "refused_url");
     }
-    // A name that cannot be looked up now may be there later.
+    // A name that does not resolve now may resolve later.
     let made = endpoint(&admin, "https://merchant.example/hooks", &["*"]);
     let path = format!("/v1/webhook-endpoints/{}", id(&made));
     let inside = json!({"url": "https://192.168.0.1/"}).to_string();
@@ -310,10 +310,10 @@ fn without_the_keys_of_its_secrets_it_does_not_start() {
     let listed = server.admin().get("/v1/webhook-endpoints").is(200);
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
 
-    // Sealed anew with the newer key, the older one is not needed any more.
+    // After re-encryption with the newer key, the older key is not needed.
     server.kill();
     let data = server.data();
-    let rotate = ["keys", "rotate", "--data", data.as_str()];
+    let rotate = ["secret-keys", "rotate", "--data", data.as_str()];
     let said = crate::bursar::bursar_with(&rotate, &[("BURSAR_SECRET_KEYS", &newer)]).ok();
     assert!(said.contains("1 endpoints were sealed anew"), "{said}");
     let newest = newer.split(',').next().unwrap();

@@ -1,14 +1,14 @@
-//! Disks that fail: one that is full until it is not, and one that takes its time.
+//! Faulty disks: one that can be filled, and one with slow writes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A small disk of its own, mounted where the books are. It is full when it is told to be.
+/// A small file system, mounted at the data directory, that can be filled on demand.
 pub(super) struct Disk {
     path: PathBuf,
 }
 
-/// More than any run needs; memory is only used for what is written.
+/// More than any run needs; tmpfs uses memory only for written data.
 const ROOM: &str = "size=6g";
 
 impl Disk {
@@ -21,14 +21,14 @@ impl Disk {
                 "a full disk needs a disk of its own, and mounting one needs root (or sudo without a password): {complaint}"
             );
         }
-        // PostgreSQL runs as nobody who may do anything.
+        // PostgreSQL runs as an unprivileged user.
         let owner =
             if is_root() { "postgres".to_owned() } else { word(Command::new("id").arg("-un")) };
         as_root("chown", &[&owner, &disk.path.display().to_string()]).unwrap();
         disk
     }
 
-    /// Not a byte more. What is written meanwhile makes it smaller than what is in it, which is refused: once more then.
+    /// Shrinks the file system to its current content. A concurrent write makes the remount fail, which is retried.
     pub(super) fn fill(&self) {
         for _ in 0..1_000 {
             let format = ["-f", "-c", "%S %b %f"];
@@ -57,14 +57,14 @@ impl Drop for Disk {
     fn drop(&mut self) {
         let path = self.path.display().to_string();
         if std::thread::panicking() {
-            // What was on it is kept to be looked at.
+            // Its content is copied out for inspection.
             drop(as_root("cp", &["-a", &path, &format!("{path}.kept")]));
         }
         drop(as_root("umount", &["--lazy", &path]));
     }
 }
 
-/// Makes syncs and writes wait for whoever was started with its variables.
+/// Delays syncs and writes of every process that was started with its variables.
 pub(super) struct SlowDisk {
     library: PathBuf,
     mark: PathBuf,

@@ -1,35 +1,35 @@
-//! What breaks, by name.
+//! The faults by name.
 
-use super::house::Store;
+use super::processes::Store;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
-    /// `kill -9` of an engine, which is started again.
+    /// `kill -9` of an engine, then a restart.
     Kill,
-    /// An engine is told to stop, and started again.
+    /// SIGTERM to an engine, then a restart.
     Term,
-    /// An engine stands still for longer than its leases, and goes on.
+    /// An engine is paused for longer than its leases, then resumed.
     Stop,
-    /// An engine goes down for good; the others finish.
+    /// An engine is lost permanently; the others finish its work.
     Loss,
-    /// The provider stands still: it takes everything and answers nothing.
+    /// The provider is paused: it accepts connections and answers nothing.
     Channel,
-    /// Every sync and every write takes long.
+    /// Syncs and writes are slow.
     DiskSlow,
-    /// Nothing can be written, until there is space again.
+    /// The disk is full until space is freed.
     DiskFull,
-    /// PostgreSQL is shut down and started.
+    /// PostgreSQL is restarted.
     PgRestart,
     /// PostgreSQL crashes and recovers.
     PgCrash,
     /// PostgreSQL ends every connection.
     PgDrop,
-    /// The Temporal server is killed, and started again with what it had saved.
+    /// The Temporal server is killed and restarted on its database.
     TemporalCrash,
 }
 
 impl Fault {
-    /// In an order in which those that last overlap with those that do not.
+    /// In an order in which temporary faults overlap with instant ones.
     const ALL: [Self; 11] = [
         Self::DiskSlow,
         Self::Stop,
@@ -66,13 +66,13 @@ impl Fault {
                 matches!(store, Store::Postgres | Store::Temporal)
             }
             Self::TemporalCrash => matches!(store, Store::Temporal),
-            // Disks of the books are broken where nothing else is.
+            // Disk faults are injected in runs without other stores.
             Self::DiskSlow | Self::DiskFull => matches!(store, Store::Sqlite | Store::Postgres),
             Self::Kill | Self::Term | Self::Stop | Self::Channel => true,
         }
     }
 
-    /// All that can break with this store, or those that were named.
+    /// All faults of this store, or the named ones.
     pub(super) fn chosen(store: Store, names: Option<&str>) -> Vec<Self> {
         let applying: Vec<Self> =
             Self::ALL.into_iter().filter(|fault| fault.applies_to(store)).collect();
@@ -92,7 +92,7 @@ impl Fault {
     }
 }
 
-/// The same seed throws the same numbers.
+/// Deterministic random numbers from a seed.
 pub(super) struct Dice(u64);
 
 impl Dice {

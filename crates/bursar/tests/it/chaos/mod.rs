@@ -1,16 +1,16 @@
-//! Real processes, real sockets, real faults: engines under steady load while everything around them breaks. The
-//! provider's books and ours are compared while it runs and when it is over.
+//! Chaos tests: engines under steady load with injected faults, with real processes and sockets. The provider's books and the
+//! ledger are compared during the run and at its end.
 //!
-//! By default every fault happens once; on Temporal, the worst of them. `./chaos` sets the variables that make it long:
+//! By default every fault is injected once; on Temporal, a selection. `./chaos` sets the variables for a long run:
 //! `BURSAR_CHAOS_MINUTES`, `BURSAR_CHAOS_SEED`, `BURSAR_CHAOS_ONLY`.
 
-mod breaker;
 mod disk;
-mod end;
 mod fault;
-mod house;
+mod fault_injector;
+mod final_checks;
+mod load;
+mod processes;
 mod temporal;
-mod world;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,32 +19,32 @@ use std::time::{Duration, Instant};
 
 use crate::bursar::bursar;
 use crate::process::Process;
-use breaker::Breaker;
 use fault::Dice;
 pub(crate) use fault::Fault;
-use house::House;
-pub(crate) use house::Store;
+use fault_injector::FaultInjector;
+use load::{CLIENTS, Load, MERCHANTS, counts};
+use processes::Processes;
+pub(crate) use processes::Store;
 use serde_json::json;
-use temporal::TOLD;
-use world::{CLIENTS, MERCHANTS, World, counts};
+use temporal::EVENT_TYPES;
 
-/// What happens, and for how long.
+/// The faults and the duration of a run.
 pub(crate) struct Plan {
     pub(crate) faults: Vec<Fault>,
-    /// Without it every fault happens in turn, and then it is over.
+    /// Without it every fault is injected once.
     pub(crate) minutes: Option<u64>,
     pub(crate) seed: u64,
-    /// So many payouts; without it, until everything has happened.
+    /// The number of payouts; without it, until all faults were injected.
     pub(crate) payouts: Option<usize>,
-    /// How many payouts are asked for in a second, at most.
+    /// Maximum payouts per second.
     pub(crate) pace: Option<u32>,
-    /// Between two faults of a long run, in milliseconds.
+    /// Pause between two faults of a long run, in milliseconds.
     pub(crate) pause: (u64, u64),
-    /// How often a channel is asked about what nobody knows, and after how many seconds each time.
+    /// The number of status queries for an unknown outcome, and the pause between them in seconds.
     pub(crate) questions: (usize, &'static str),
 }
 
-/// Clocks as short as they can be, and questions enough to outlive the provider's mood.
+/// Configuration with short timeouts, and enough status queries to outlast the hostile provider.
 fn config(provider: &str, callbacks: &str, (count, seconds): (usize, &str)) -> String {
     let schedule = vec![seconds; count].join(", ");
     format!(
@@ -56,10 +56,10 @@ fn config(provider: &str, callbacks: &str, (count, seconds): (usize, &str)) -> S
     )
 }
 
-/// Time enough to go on before the next thing breaks, now and then.
+/// Range of the pause between two faults.
 pub(crate) const PAUSE: (u64, u64) = (200, 8_000);
 
-/// Says where to look, if it comes to that.
+/// Prints the paths of data and logs if the test fails.
 struct Evidence(String);
 
 impl Drop for Evidence {
@@ -70,8 +70,8 @@ impl Drop for Evidence {
     }
 }
 
-/// Whoever fails ends the run for everybody.
-struct Ending<'w>(&'w World);
+/// A thread that panics ends the run for all threads.
+struct Ending<'w>(&'w Load);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
@@ -83,19 +83,19 @@ impl Drop for Ending<'_> {
 }
 
 pub(crate) fn survives(store: Store, plan: &Plan) {
-    let mut house = House::build(store, &plan.faults);
-    let _evidence = Evidence(house.paths());
+    let mut processes = Processes::build(store, &plan.faults);
+    let _evidence = Evidence(processes.paths());
     let addresses: Vec<String> =
-        house.engines.iter().filter(|it| it.serves).map(|it| it.address.clone()).collect();
+        processes.engines.iter().filter(|it| it.serves).map(|it| it.address.clone()).collect();
     let callbacks = format!("http://{}/v1/providers/mobile_wallet/callbacks", addresses[0]);
     let seed = plan.seed.to_string();
     let provider = ["simulate-channel", "--listen", "127.0.0.1:0", "--profile", "hostile"];
     let telling = ["--seed", &seed, "--callback-url", &callbacks, "--callback-secret", "s"];
     let provider = Process::start(&[&provider[..], &telling].concat(), &[]);
-    house.open(&config(&provider.address, &callbacks, plan.questions));
-    let receiver = house.temporal.is_some().then(temporal::receiver);
+    processes.open(&config(&provider.address, &callbacks, plan.questions));
+    let receiver = processes.temporal.is_some().then(temporal::receiver);
     let clients = u32::try_from(CLIENTS).unwrap();
-    let world = World {
+    let load = Load {
         provider,
         addresses,
         payouts: plan.payouts,
@@ -104,119 +104,118 @@ pub(crate) fn survives(store: Store, plan: &Plan) {
         is_over: AtomicBool::new(false),
         has_failed: AtomicBool::new(false),
         made: AtomicUsize::new(0),
-        promised: Mutex::default(),
+        acknowledged: Mutex::default(),
         happened: Mutex::default(),
     };
     for merchant in 0..MERCHANTS {
         let body = format!(r#"{{"id":"m{merchant}","name":"Shop {merchant}"}}"#);
-        world.insist(0, "POST", "/v1/merchants", &[], &body);
-        world.collect(merchant, &format!("first{merchant}"), "1000000.00");
+        load.send_until_answered(0, "POST", "/v1/merchants", &[], &body);
+        load.collect(merchant, &format!("first{merchant}"), "1000000.00");
         if let Some(receiver) = &receiver {
             let url = receiver.url("/");
-            let body =
-                json!({"merchant_id": format!("m{merchant}"), "url": url, "event_types": TOLD});
-            world.insist(0, "POST", "/v1/webhook-endpoints", &[], &body.to_string());
+            let body = json!({"merchant_id": format!("m{merchant}"), "url": url, "event_types": EVENT_TYPES});
+            load.send_until_answered(0, "POST", "/v1/webhook-endpoints", &[], &body.to_string());
         }
     }
-    let breaker = Breaker::new(&world, house, Dice::new(plan.seed));
-    let mut breaker = thread::scope(|scope| {
-        let breaking = scope.spawn(|| break_everything(breaker, plan));
+    let injector = FaultInjector::new(&load, processes, Dice::new(plan.seed));
+    let mut injector = thread::scope(|scope| {
+        let breaking = scope.spawn(|| break_everything(injector, plan));
         let client = |number| {
-            let world = &world;
+            let load = &load;
             scope.spawn(move || {
-                let _ending = Ending(world);
-                world.client(number);
+                let _ending = Ending(load);
+                load.client(number);
             })
         };
         let clients: Vec<_> = (0..CLIENTS).map(client).collect();
-        let watcher = scope.spawn(|| watch(&world));
-        let breaker = breaking.join();
-        if world.payouts.is_none() {
-            world.is_over.store(true, Ordering::Relaxed);
+        let watcher = scope.spawn(|| watch(&load));
+        let injector = breaking.join();
+        if load.payouts.is_none() {
+            load.is_over.store(true, Ordering::Relaxed);
         }
         let clients: Result<Vec<()>, _> = clients.into_iter().map(ScopedJoinHandle::join).collect();
-        world.is_over.store(true, Ordering::Relaxed);
+        load.is_over.store(true, Ordering::Relaxed);
         watcher.join().unwrap();
         clients.unwrap();
-        breaker.unwrap()
+        injector.unwrap()
     });
-    end::comes_to_rest(&world, &mut breaker.house);
-    end::agrees_in_the_end(&world);
-    if let (Some(receiver), Some(temporal)) = (&receiver, &breaker.house.temporal) {
-        temporal::has_ended(&world, receiver, temporal);
+    final_checks::drain_and_resolve(&load, &mut injector.processes);
+    final_checks::assert_books_agree(&load);
+    if let (Some(receiver), Some(temporal)) = (&receiver, &injector.processes.temporal) {
+        temporal::has_ended(&load, receiver, temporal);
     }
-    finish(breaker, store, plan);
+    finish(injector, store, plan);
 }
 
-fn break_everything<'w>(mut breaker: Breaker<'w>, plan: &Plan) -> Breaker<'w> {
-    let _ending = Ending(breaker.world);
+fn break_everything<'w>(mut injector: FaultInjector<'w>, plan: &Plan) -> FaultInjector<'w> {
+    let _ending = Ending(injector.load);
     match plan.minutes {
-        None => breaker.run_through(&plan.faults),
+        None => injector.run_through(&plan.faults),
         Some(minutes) => {
-            (breaker.pause, breaker.lasting) = (plan.pause, (2_000, 15_000));
-            let end = breaker.world.started + Duration::from_mins(minutes);
-            breaker.run_until(&plan.faults, end);
+            (injector.pause, injector.lasting) = (plan.pause, (2_000, 15_000));
+            let end = injector.load.started + Duration::from_mins(minutes);
+            injector.run_until(&plan.faults, end);
         }
     }
-    breaker.mend_all();
-    breaker
+    injector.mend_all();
+    injector
 }
 
-/// Looks at both books again and again, and says once a minute how it stands.
-fn watch(world: &World) {
-    let _ending = Ending(world);
+/// Compares both books periodically, and prints the progress once a minute.
+fn watch(load: &Load) {
+    let _ending = Ending(load);
     let mut told = Instant::now();
-    while !world.is_over.load(Ordering::Relaxed) {
+    while !load.is_over.load(Ordering::Relaxed) {
         let begun = Instant::now();
-        let statuses = world.assert_sound_meanwhile();
+        let statuses = load.assert_sound_meanwhile();
         if told.elapsed() >= Duration::from_mins(1) {
             told = Instant::now();
-            let made = world.made.load(Ordering::Relaxed);
-            let elapsed = world.started.elapsed().as_secs_f64();
-            let (counts, faults) = (counts(&statuses), world.faults());
+            let made = load.made.load(Ordering::Relaxed);
+            let elapsed = load.started.elapsed().as_secs_f64();
+            let (counts, faults) = (counts(&statuses), load.faults());
             println!("{elapsed:8.1} s  so far          {made} payouts: {counts}; faults: {faults}");
         }
-        // Looking takes longer the more there is: it must not become the load.
+        // A check takes longer with more payouts: the pause grows with it.
         let until = Instant::now() + Duration::from_millis(300).max(begun.elapsed() * 3);
-        while Instant::now() < until && !world.is_over.load(Ordering::Relaxed) {
+        while Instant::now() < until && !load.is_over.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(100));
         }
     }
 }
 
-/// What is on the disk is what it should be, when nobody serves any more.
-fn finish(breaker: Breaker<'_>, store: Store, plan: &Plan) {
-    let Breaker { world, mut house, .. } = breaker;
-    house.engines.clear();
-    let verify = [vec!["ledger".to_owned(), "verify".to_owned()], house.place.clone()].concat();
+/// Verifies the books on disk after all engines have stopped.
+fn finish(injector: FaultInjector<'_>, store: Store, plan: &Plan) {
+    let FaultInjector { load, mut processes, .. } = injector;
+    processes.engines.clear();
+    let verify = [vec!["ledger".to_owned(), "verify".to_owned()], processes.place.clone()].concat();
     let verify: Vec<&str> = verify.iter().map(String::as_str).collect();
     assert!(bursar(&verify).ok().contains("ok: every balance"));
-    let seconds = world.started.elapsed().as_secs();
+    let seconds = load.started.elapsed().as_secs();
     println!(
         "{store:?}: {}:{:02} minutes, {} payouts, {} pay-ins, faults: {}; seed {}. Nothing lost, nothing doubled",
         seconds.div_euclid(60),
         seconds.rem_euclid(60),
-        world.made.load(Ordering::Relaxed),
-        world.promised.lock().unwrap().payins,
-        world.faults(),
+        load.made.load(Ordering::Relaxed),
+        load.acknowledged.lock().unwrap().payins,
+        load.faults(),
         plan.seed,
     );
 }
 
-/// The short form, unless the variables make it long.
+/// The short run, unless the variables extend it.
 fn plan(store: Store) -> Plan {
     let variable = |name: &str| std::env::var(name).ok();
     let number = |name: &str| variable(name).map(|text| text.parse().expect("a number"));
     let minutes: Option<u64> = number("BURSAR_CHAOS_MINUTES");
     let seed = number("BURSAR_CHAOS_SEED").unwrap_or(1);
     let only = variable("BURSAR_CHAOS_ONLY");
-    // A job whose worker is gone is waited for by the minute: the short form has what nothing else tries.
+    // Activities of a lost worker time out after minutes: the short run has only the faults that no other test covers.
     let is_short = store == Store::Temporal && minutes.is_none();
     let few = is_short.then_some("stop,kill,term,channel,pg-crash,temporal-crash");
     let faults = Fault::chosen(store, only.as_deref().or(few));
     let (pace, pause, many) = match store {
         Store::Sqlite | Store::Postgres => (20, PAUSE, (30, "2")),
-        // A Temporal server on one file is not fast, and takes its time to come back.
+        // A Temporal server on one file is slow, also to restart.
         Store::Temporal => (2, (2_000, 15_000), (8, "5")),
     };
     let questions = if minutes.is_some() { many } else { (10, "1") };

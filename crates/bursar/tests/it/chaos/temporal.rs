@@ -1,4 +1,4 @@
-//! What a Temporal server and the merchants must know when everything is over.
+//! Final checks on Temporal: workflows have ended, and merchants got their events.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
@@ -6,18 +6,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::end::REST;
-use super::world::{MSISDN, World};
+use super::final_checks::REST;
+use super::load::{Load, MSISDN};
 use crate::caller::until;
 use crate::dev_server::DevServer;
 use crate::receiver::{Got, Receiver, Said};
 
-/// What seals the secrets of endpoints, in every process.
+/// The encryption keys of every process.
 pub(super) const SECRET_KEYS: &str = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
-/// What merchants want to be told.
-pub(super) const TOLD: [&str; 3] = ["payout.success", "payout.failed", "payout.late_success"];
+/// The subscribed event types.
+pub(super) const EVENT_TYPES: [&str; 3] =
+    ["payout.success", "payout.failed", "payout.late_success"];
 
-/// Every run of every workflow for which this is so: its name, and how it ended.
+/// Id and status of every workflow run that matches the query.
 fn workflows(temporal: &DevServer, query: &str) -> Vec<(String, String)> {
     let arguments = ["workflow", "list", "--limit", "1000000", "--query", query];
     let listed = until("the Temporal server lists workflows", || temporal.ask(&arguments).ok());
@@ -26,7 +27,7 @@ fn workflows(temporal: &DevServer, query: &str) -> Vec<(String, String)> {
     listed.as_array().unwrap().iter().map(run).collect()
 }
 
-/// A merchant's server that is not always well.
+/// A webhook receiver that fails sometimes.
 pub(super) fn receiver() -> Receiver {
     Receiver::start(|_, number| -> Said {
         let status = if number % 5 == 0 { 500 } else { 200 };
@@ -34,9 +35,9 @@ pub(super) fn receiver() -> Receiver {
     })
 }
 
-/// Every merchant was told, every workflow has ended as its flow has, and the cluster knows no secret.
-pub(super) fn has_ended(world: &World, receiver: &Receiver, temporal: &DevServer) {
-    everybody_was_told(world, receiver);
+/// Every event was delivered, every workflow has ended like its flow, and no history contains a secret.
+pub(super) fn has_ended(load: &Load, receiver: &Receiver, temporal: &DevServer) {
+    every_merchant_got_its_events(load, receiver);
     let waiting = Instant::now();
     loop {
         let running = workflows(temporal, "ExecutionStatus = 'Running'");
@@ -56,7 +57,7 @@ pub(super) fn has_ended(world: &World, receiver: &Receiver, temporal: &DevServer
     println!("workflows: {ends:?}");
     let failed = workflows(temporal, "ExecutionStatus != 'Completed'");
     assert!(failed.is_empty(), "a workflow ends with its flow: {failed:?}");
-    let keys = &world.promised.lock().unwrap().keys;
+    let keys = &load.acknowledged.lock().unwrap().keys;
     let missing: Vec<&String> = keys.iter().filter(|key| !names.contains(*key)).collect();
     assert!(missing.is_empty(), "every payout had a workflow: {missing:?}");
     let kept = std::fs::read(&temporal.file).unwrap();
@@ -65,12 +66,12 @@ pub(super) fn has_ended(world: &World, receiver: &Receiver, temporal: &DevServer
     assert!(!has(MSISDN), "an account number is in a history");
 }
 
-fn everybody_was_told(world: &World, receiver: &Receiver) {
+fn every_merchant_got_its_events(load: &Load, receiver: &Receiver) {
     let waiting = Instant::now();
     for status in ["PENDING", "DELIVERING", "WAITING_RETRY"] {
         let path = format!("/v1/deliveries?status={status}&limit=500");
         loop {
-            let listed = world.get(&path);
+            let listed = load.get(&path);
             if listed["data"].as_array().unwrap().is_empty() && listed["next_cursor"].is_null() {
                 break;
             }
@@ -78,18 +79,19 @@ fn everybody_was_told(world: &World, receiver: &Receiver) {
             thread::sleep(Duration::from_millis(500));
         }
     }
-    let letters = world.get("/v1/dead-letters");
-    assert_eq!(letters["data"], Value::Array(Vec::new()), "nothing has died");
+    let dead_letters = load.get("/v1/dead-letters");
+    assert_eq!(dead_letters["data"], Value::Array(Vec::new()), "nothing has died");
     let got: BTreeSet<String> = receiver.got().iter().map(Got::event).collect();
     let mut told = BTreeSet::new();
     let mut after = String::new();
     loop {
-        let page = world.get(&format!("/v1/events?limit=500{after}"));
+        let page = load.get(&format!("/v1/events?limit=500{after}"));
         let events = page["data"].as_array().unwrap();
         if events.is_empty() {
             break;
         }
-        let wanted = events.iter().filter(|event| TOLD.contains(&event["type"].as_str().unwrap()));
+        let wanted =
+            events.iter().filter(|event| EVENT_TYPES.contains(&event["type"].as_str().unwrap()));
         told.extend(wanted.map(|event| event["id"].as_str().unwrap().to_owned()));
         after = format!("&after={}", page["next_cursor"].as_str().unwrap());
     }

@@ -1,4 +1,4 @@
-//! The commands against a running server: a real one, with a real provider behind it.
+//! Commands against a real server with a simulated provider.
 
 mod webhooks;
 
@@ -22,7 +22,7 @@ struct Server {
 }
 
 impl Server {
-    /// A server whose only channel behaves like this.
+    /// A server with one channel of this profile.
     fn new(profile: &str) -> Self {
         let simulate = ["simulate-channel", "--listen", "127.0.0.1:0", "--profile", profile];
         let provider = Process::start(&simulate, &[]);
@@ -60,13 +60,13 @@ impl Server {
         serde_json::from_str(&self.run(&[arguments, &["--json"]].concat()).ok()).unwrap()
     }
 
-    /// A merchant with money, and a payout of it.
+    /// A funded merchant with a payout.
     fn funded(&self) {
         self.json(&["merchant", "create", "m1", "--name", "Shop"]);
         self.json(&words(PAYIN));
     }
 
-    /// Asks until a payout stands there; a bounded number of times.
+    /// Polls until a payout has this status, with a bound.
     fn wait(&self, id: &str, status: &str) -> Value {
         let mut looks = (0..1_000).map(|_| self.json(&["payout", "get", id]));
         looks.find(|payout| payout["status"] == status).expect("it gets there")
@@ -238,7 +238,7 @@ fn keys_are_issued_listed_and_revoked() {
 }
 
 #[test]
-fn whoever_follows_the_feed_misses_nothing() {
+fn following_the_feed_misses_no_event() {
     let server = Server::new("calm");
     server.funded();
     let page = server.json(&["events", "--limit", "1"]);
@@ -275,7 +275,7 @@ fn a_server_that_says_no_is_quoted_with_its_code() {
         (words(&much), "missing_funds, 422"),
         (vec!["payout", "get", "po_nope"], "not_found, 404"),
         (vec!["payout", "get", "../merchants"], "not_found, 404"),
-        (vec!["merchant", "get", "nobody"], "not_found, 404"),
+        (vec!["merchant", "get", "absent"], "not_found, 404"),
         (vec!["payin", "get", "pi_nope"], "not_found, 404"),
         (vec!["payout", "list", "--limit", "501"], "bad_request, 400"),
         (vec!["events", "--after", "nowhere"], "bad_request, 400"),
@@ -293,9 +293,9 @@ fn a_server_that_says_no_is_quoted_with_its_code() {
 }
 
 #[test]
-fn who_is_not_there_is_not_asked() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let url = format!("http://{nobody}");
+fn an_unreachable_server_is_reported_and_nothing_is_sent() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{closed}");
     let refused = bursar(&["payout", "list", "--url", &url, "--key", "s3same"]).refused();
     assert!(refused.contains("Nothing was sent") && !refused.contains("s3same"), "{refused}");
     for url in ["nowhere", "http://user:s3same@127.0.0.1:1", "ftp://127.0.0.1"] {
@@ -326,12 +326,12 @@ fn converse(mut stream: TcpStream, answer: &str) -> String {
     key
 }
 
-/// A server that answers one connection after another like this; with the keys that it saw.
+/// A server that gives these answers in order, and records idempotency keys.
 fn answering(answers: Vec<String>) -> (String, std::thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let answer = move || {
-        // The answers first: whoever has none left must not wait for another caller.
+        // Answers first: a server without answers left must not accept another connection.
         let streams = answers.iter().zip(listener.incoming());
         streams.map(|(answer, stream)| converse(stream.unwrap(), answer)).collect()
     };

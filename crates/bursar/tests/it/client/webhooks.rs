@@ -1,4 +1,4 @@
-//! Webhooks from the command line: a real server tells a real receiver.
+//! `bursar webhook` against a real server and a real receiver.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -11,10 +11,10 @@ use super::{PAYIN, Server, answering, response, text, words};
 use crate::bursar::{bursar, bursar_with};
 use crate::scratch::Scratch;
 
-/// What a receiver got: headers by their names, and the body.
-type Told = (BTreeMap<String, String>, Vec<u8>);
+/// A received request: headers by name, and the body.
+type Received = (BTreeMap<String, String>, Vec<u8>);
 
-fn read(stream: &TcpStream) -> Told {
+fn read(stream: &TcpStream) -> Received {
     let mut reader = BufReader::new(stream);
     let mut headers = BTreeMap::new();
     for line in reader.by_ref().lines().map(Result::unwrap).take_while(|line| !line.is_empty()) {
@@ -27,8 +27,8 @@ fn read(stream: &TcpStream) -> Told {
     (headers, body)
 }
 
-/// A receiver that takes everything, and says what it got.
-fn receiver() -> (String, Receiver<Told>) {
+/// A receiver that accepts everything and records requests.
+fn receiver() -> (String, Receiver<Received>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let (tell, told) = channel();
@@ -46,7 +46,7 @@ fn receiver() -> (String, Receiver<Told>) {
 }
 
 impl Server {
-    /// Asks until a delivery stands there; a bounded number of times.
+    /// Polls until a delivery has this status, with a bound.
     fn wait_delivery(&self, id: &str, status: &str) -> Value {
         let mut looks = (0..1_000).map(|_| self.json(&["webhook", "delivery", id]));
         looks.find(|delivery| delivery["status"] == status).expect("it gets there")
@@ -54,7 +54,7 @@ impl Server {
 }
 
 #[test]
-fn a_receiver_is_told_and_can_check_it() {
+fn a_delivery_arrives_and_its_signature_verifies() {
     let server = Server::new("calm");
     let (url, told) = receiver();
     server.json(&["merchant", "create", "m1", "--name", "Shop"]);
@@ -103,12 +103,12 @@ fn a_receiver_is_told_and_can_check_it() {
 }
 
 #[test]
-fn what_nobody_took_is_sent_again() {
+fn dead_letters_are_replayed() {
     let server = Server::new("calm");
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (url, told) = receiver();
     server.json(&["merchant", "create", "m1", "--name", "Shop"]);
-    let away = format!("http://{nobody}/");
+    let away = format!("http://{closed}/");
     let endpoint = server.json(&["webhook", "endpoints", "add", &away, "--merchant", "m1"]);
     let id = text(&endpoint["id"]);
     let of = |verb: &'static str| ["webhook", "endpoints", verb, id];
@@ -168,7 +168,7 @@ fn round(replayed: u32, next: Option<&str>) -> String {
     response("202 Accepted", &round)
 }
 
-/// Also over a whole round that is passed over.
+/// Also over a full page of skipped deliveries.
 #[test]
 fn a_replay_goes_on_until_there_is_no_more() {
     let rounds = [round(500, Some("a")), round(0, Some("b")), round(3, None)];

@@ -1,10 +1,10 @@
 //! Payouts and webhooks on a real Temporal server, with its own command line beside it.
 
+mod alerts;
 mod command_line;
-mod killed;
+mod crash_recovery;
+mod edge_cases;
+mod fixture;
 mod parity;
-mod shop;
-mod strange;
-mod visit;
-mod watched;
+mod temp_cluster;
 mod webhooks;

@@ -5,12 +5,12 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use super::shop::{QUICK, Shop};
+use super::fixture::{Fixture, QUICK};
 use crate::bursar::bursar;
 use crate::caller::until;
 use crate::receiver::{Got, Receiver, Said};
 
-/// A provider whose behaviour is in the amount, and what it was asked to pay under which name.
+/// A provider whose behaviour depends on the amount, and its submissions by reference.
 #[derive(Default)]
 struct Scripted(Mutex<BTreeMap<String, String>>);
 
@@ -47,7 +47,7 @@ impl Scripted {
     }
 }
 
-/// What is left when the script is over, without what must differ: names and times.
+/// The final state, without ids and times, which differ.
 #[derive(Debug, PartialEq)]
 struct Left {
     payouts: BTreeMap<String, Value>,
@@ -57,34 +57,35 @@ struct Left {
     postings: Vec<String>,
 }
 
-fn script(shop: &Shop) -> Left {
-    shop.merchant("m1");
-    // The merchant's server does not take everything at once.
+fn script(fixture: &Fixture) -> Left {
+    fixture.merchant("m1");
+    // The receiver rejects some first attempts.
     let merchant = Receiver::start(|_, number| {
         (if number % 7 == 3 { 503 } else { 200 }, Vec::new(), Vec::new())
     });
     let endpoint = json!({ "merchant_id": "m1", "url": merchant.url("/") });
-    shop.api.post("/v1/webhook-endpoints", &endpoint).is(201);
+    fixture.api.post("/v1/webhook-endpoints", &endpoint).is(201);
     let amounts = ["101", "102", "103", "104", "105", "106", "107", "109"];
     let mut ids: BTreeMap<String, String> = amounts
         .iter()
-        .map(|amount| (shop.pay(&format!("k{amount}"), "m1", amount), (*amount).to_owned()))
+        .map(|amount| (fixture.pay(&format!("k{amount}"), "m1", amount), (*amount).to_owned()))
         .collect();
-    // Asked for again, with too much money, and for later.
-    shop.pay("k101", "m1", "101");
+    // A repeated request, one without funds, and a scheduled one.
+    fixture.pay("k101", "m1", "101");
     let body = |amount: &str, more: Value| {
         let mut body = json!({ "merchant_id": "m1", "beneficiary": { "name": "B", "msisdn": "923001234567" },
             "amount": amount, "currency": "PKR", "channel": "wallet" });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         body
     };
-    shop.api
+    fixture
+        .api
         .move_money("much", "/v1/payouts", &body("9999999", json!({})))
         .refused(422, "missing_funds");
     let later = body("108", json!({ "scheduled_at": "2099-01-01T00:00:00Z" }));
-    let scheduled = shop.api.move_money("k108", "/v1/payouts", &later).is(201);
+    let scheduled = fixture.api.move_money("k108", "/v1/payouts", &later).is(201);
     let scheduled = scheduled["id"].as_str().unwrap().to_owned();
-    shop.api.move_money("c", &format!("/v1/payouts/{scheduled}/cancel"), &json!({})).is(200);
+    fixture.api.move_money("c", &format!("/v1/payouts/{scheduled}/cancel"), &json!({})).is(200);
     ids.insert(scheduled, "108".to_owned());
     for (id, amount) in &ids {
         let (decision, status) = match amount.as_str() {
@@ -92,9 +93,9 @@ fn script(shop: &Shop) -> Left {
             "106" => ("confirm_not_paid", "FAILED"),
             _ => continue,
         };
-        let stuck = shop.until(id, "STUCK");
-        // The same people decide with the tools that they have.
-        if let Some(temporal) = &shop.temporal {
+        let stuck = fixture.until(id, "STUCK");
+        // Operators decide through the API or by signal.
+        if let Some(temporal) = &fixture.temporal {
             let input = json!({ "Status": status, "ResolvedBy": "ops", "Notes": "statement" });
             let workflow = format!("disbursement-m1-k{amount}");
             let signal = ["workflow", "signal", "-w", &workflow, "--name", "manual-resolve"];
@@ -102,21 +103,23 @@ fn script(shop: &Shop) -> Left {
         } else {
             let decision = json!({ "decision": decision, "evidence": "statement", "expected_version": stuck["version"] });
             let path = format!("/v1/payouts/{id}/resolve");
-            shop.api.move_money(&format!("d{amount}"), &path, &decision).is(200);
+            fixture.api.move_money(&format!("d{amount}"), &path, &decision).is(200);
         }
     }
     for (id, amount) in &ids {
-        until(&format!("{amount} is final"), || (shop.payout(id)["final"] == true).then_some(()));
+        until(&format!("{amount} is final"), || {
+            (fixture.payout(id)["final"] == true).then_some(())
+        });
     }
     until("everything is delivered", || {
-        let page = shop.api.get("/v1/deliveries?merchant_id=m1&limit=500").is(200);
+        let page = fixture.api.get("/v1/deliveries?merchant_id=m1&limit=500").is(200);
         let deliveries = page["data"].as_array().unwrap().clone();
         deliveries.iter().all(|it| it["status"] == "DELIVERED").then_some(())
     });
-    left(shop, &ids, &merchant)
+    left(fixture, &ids, &merchant)
 }
 
-fn left(shop: &Shop, ids: &BTreeMap<String, String>, merchant: &Receiver) -> Left {
+fn left(fixture: &Fixture, ids: &BTreeMap<String, String>, merchant: &Receiver) -> Left {
     let bare = |value: &Value| {
         let mut value = value.clone();
         let fields = value.as_object_mut().unwrap();
@@ -125,8 +128,9 @@ fn left(shop: &Shop, ids: &BTreeMap<String, String>, merchant: &Receiver) -> Lef
         });
         value
     };
-    let payouts = ids.iter().map(|(id, amount)| (amount.clone(), bare(&shop.payout(id)))).collect();
-    let page = shop.api.get("/v1/events?limit=500").is(200);
+    let payouts =
+        ids.iter().map(|(id, amount)| (amount.clone(), bare(&fixture.payout(id)))).collect();
+    let page = fixture.api.get("/v1/events?limit=500").is(200);
     let mut events: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for event in page["data"].as_array().unwrap() {
         let Some(amount) = event["subject"].as_str().and_then(|subject| ids.get(subject)) else {
@@ -146,12 +150,12 @@ fn left(shop: &Shop, ids: &BTreeMap<String, String>, merchant: &Receiver) -> Lef
         })
         .collect();
     assert!(delivered.len() > 30, "the merchant was told: {delivered:?}");
-    let url = shop.books.url();
+    let url = fixture.books.url();
     let ledger =
         |report: &[&str]| bursar(&[&["ledger"], report, &["--database-url", &url]].concat()).ok();
     assert!(ledger(&["verify"]).contains("ok: every balance"));
     let trial_balance = serde_json::from_str(&ledger(&["trial-balance", "--json"])).unwrap();
-    // Without the time, and without the balance, which depends on what happened first.
+    // Without the time, and without the running balance, which depends on the order.
     let statement = ledger(&["statement", "m1", "--csv"]);
     let posting = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
@@ -170,8 +174,8 @@ fn both_hosts_leave_the_same_books_and_tell_the_same() {
         Receiver::start(move |got, _| scripted.says(got))
     };
     let (first, second) = (provider(), provider());
-    let embedded = script(&Shop::embedded(&first.address, QUICK));
-    let temporal = script(&Shop::on_temporal(&second.address, QUICK, 2));
+    let embedded = script(&Fixture::embedded(&first.address, QUICK));
+    let temporal = script(&Fixture::on_temporal(&second.address, QUICK, 2));
     let statuses: BTreeMap<&str, &str> = embedded
         .payouts
         .iter()

@@ -1,70 +1,72 @@
-//! `bursar webhook deliveries`, `delivery` and `dead-letters`: what was told to whom, and what became of it.
+//! `bursar webhook deliveries`, `delivery` and `dead-letters`.
 
-use bursar_connect::escape;
-use bursar_node::client::Ask;
+use bursar_node::client::ApiRequest;
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, table_of, text};
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::super::{Page, Server, fields, list, rows};
+use super::super::{Filter, GetArgs, ListArgs, Resource, Server, fields, rows};
 
 #[derive(Debug, Args)]
-pub(super) struct List {
-    /// Of this event only, such as evt_…
+pub(crate) struct DeliveryFilter {
+    /// Only deliveries of this event (evt_…)
     #[arg(long, value_name = "ID")]
     event: Option<String>,
-    /// Such as DELIVERED or DLQ
+    /// Only deliveries with this status, such as DELIVERED or DLQ
     #[arg(long)]
     status: Option<String>,
     #[command(flatten)]
-    of: Of,
-    #[command(flatten)]
-    page: Page,
+    rest: DeadLetterFilter,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct DeadLetters {
-    #[command(flatten)]
-    of: Of,
-    #[command(flatten)]
-    page: Page,
-}
-
-#[derive(Debug, Args)]
-struct Of {
-    /// To this endpoint only
+pub(crate) struct DeadLetterFilter {
+    /// Only deliveries to this endpoint
     #[arg(long, value_name = "ID")]
     endpoint: Option<String>,
-    /// Of this merchant only
+    /// Only deliveries of this merchant
     #[arg(long, value_name = "ID")]
     merchant: Option<String>,
-    /// Of events at this time or later
+    /// Only deliveries of events at or after this time
     #[arg(long, value_name = "TIME")]
     since: Option<Timestamp>,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct Named {
-    /// The delivery, such as dlv_…
-    #[arg(value_name = "ID")]
-    id: String,
+impl Filter for DeliveryFilter {
+    fn narrow(&self, request: ApiRequest) -> ApiRequest {
+        let request =
+            request.with("event_id", self.event.as_ref()).with("status", self.status.as_ref());
+        self.rest.narrow(request)
+    }
 }
 
-pub(super) const COLUMNS: &[Column] = &[
-    Column::text("id", "id"),
-    Column::text("event_type", "event"),
-    Column::text("event_id", "event id"),
-    Column::text("endpoint_id", "endpoint"),
-    Column::text("merchant_id", "merchant"),
-    Column::text("status", "status"),
-    Column::text("next_attempt_at", "next attempt"),
-    Column::text("last_error", "last error"),
-    Column::number("attempts", "attempts"),
-];
+impl Filter for DeadLetterFilter {
+    fn narrow(&self, request: ApiRequest) -> ApiRequest {
+        request
+            .with("endpoint_id", self.endpoint.as_ref())
+            .with("merchant_id", self.merchant.as_ref())
+            .with("since", self.since)
+    }
+}
 
-const DEAD: &[Column] = &[
+pub(super) const DELIVERIES: Resource = Resource {
+    path: "/v1/deliveries",
+    columns: &[
+        Column::text("id", "id"),
+        Column::text("event_type", "event"),
+        Column::text("event_id", "event id"),
+        Column::text("endpoint_id", "endpoint"),
+        Column::text("merchant_id", "merchant"),
+        Column::text("status", "status"),
+        Column::text("next_attempt_at", "next attempt"),
+        Column::text("last_error", "last error"),
+        Column::number("attempts", "attempts"),
+    ],
+};
+
+const DEAD_LETTERS: &[Column] = &[
     Column::text("id", "id"),
     Column::text("event_type", "event"),
     Column::text("event_id", "event id"),
@@ -80,50 +82,33 @@ const ATTEMPTS: &[Column] = &[
     Column::text("at", "time"),
     Column::text("http_status", "answer"),
     Column::text("error", "error"),
-    Column::text("response", "said"),
+    Column::text("response", "response"),
     Column::number("number", "attempt"),
     Column::number("milliseconds", "ms"),
 ];
 
-/// What a receiver said may be long; a table shows its beginning.
-const SAID_MAX: usize = 60;
+/// Characters of a response body that a table shows.
+const RESPONSE_MAX: usize = 60;
 
-impl List {
-    pub(super) fn run(self, server: &Server) -> Result<(), Failure> {
-        let ask = Ask::get("/v1/deliveries")
-            .with("event_id", self.event.as_ref())
-            .with("status", self.status.as_ref());
-        server.tell(&self.page.of(self.of.narrow(ask)), list(COLUMNS))
-    }
+pub(super) fn get(server: &Server, delivery: &GetArgs) -> Result<(), Failure> {
+    server.print_response(&ApiRequest::get(DELIVERIES.path_of(delivery)), shown)
 }
 
-impl DeadLetters {
-    pub(super) fn run(self, server: &Server) -> Result<(), Failure> {
-        let ask = self.of.narrow(Ask::get("/v1/dead-letters"));
-        server.tell(&self.page.of(ask), |answer| match rows(answer, "data") {
-            [] if answer.get("next_cursor").is_none_or(Value::is_null) => {
+pub(super) fn dead_letters(
+    server: &Server,
+    arguments: &ListArgs<DeadLetterFilter>,
+) -> Result<(), Failure> {
+    server.print_response(&arguments.request("/v1/dead-letters"), |response| {
+        match rows(response, "data") {
+            [] if response.get("next_cursor").is_none_or(Value::is_null) => {
                 "there are no dead letters".to_owned()
             }
-            dead => table_of(DEAD, dead),
-        })
-    }
+            dead => table_of(DEAD_LETTERS, dead),
+        }
+    })
 }
 
-impl Of {
-    fn narrow(&self, ask: Ask) -> Ask {
-        ask.with("endpoint_id", self.endpoint.as_ref())
-            .with("merchant_id", self.merchant.as_ref())
-            .with("since", self.since)
-    }
-}
-
-impl Named {
-    pub(super) fn run(self, server: &Server) -> Result<(), Failure> {
-        server.tell(&Ask::get(format!("/v1/deliveries/{}", escape(&self.id))), shown)
-    }
-}
-
-/// A delivery, and its attempts if they were told.
+/// Lays out a delivery, and its attempts if the response has them.
 pub(super) fn shown(delivery: &Value) -> String {
     let about: Map<String, Value> = delivery
         .as_object()
@@ -143,13 +128,13 @@ pub(super) fn shown(delivery: &Value) -> String {
 fn shortened(attempt: &Value) -> Value {
     let mut attempt = attempt.clone();
     let hex = attempt.get("response_hex").map(|hex| format!("hex {}", text(hex)));
-    let said = hex.or_else(|| attempt.get("response").map(text)).unwrap_or_default();
-    if let Some(place) = attempt.get_mut("response") {
-        let mut short: String = said.chars().take(SAID_MAX).collect();
-        if short.len() < said.len() {
+    let body = hex.or_else(|| attempt.get("response").map(text)).unwrap_or_default();
+    if let Some(response) = attempt.get_mut("response") {
+        let mut short: String = body.chars().take(RESPONSE_MAX).collect();
+        if short.len() < body.len() {
             short.push('…');
         }
-        *place = short.into();
+        *response = short.into();
     }
     attempt
 }

@@ -1,49 +1,40 @@
-//! `bursar webhook`: where merchants are told, what was told, what nobody took, and all of it once more.
+//! `bursar webhook`: endpoints, deliveries, dead letters and replays.
 
 mod deliveries;
 mod endpoints;
 mod replay;
 
 use bursar_node::failure::Failure;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
-use super::Server;
+use super::{GetArgs, ListArgs, RemoteCommand, Server};
 use crate::commands::webhook_verify;
 
-#[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    server: Server,
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Where merchants want to be told
+pub(crate) enum Command {
+    /// Manage webhook endpoints
     #[command(subcommand)]
     Endpoints(endpoints::Command),
-    /// What was told to whom, newest first
-    Deliveries(deliveries::List),
-    /// One delivery with every attempt
-    Delivery(deliveries::Named),
-    /// What nobody took, the latest first
-    DeadLetters(deliveries::DeadLetters),
+    /// List deliveries, newest first
+    Deliveries(ListArgs<deliveries::DeliveryFilter>),
+    /// Show one delivery (dlv_…) and its attempts
+    Delivery(GetArgs),
+    /// List dead-lettered deliveries, newest first
+    DeadLetters(ListArgs<deliveries::DeadLetterFilter>),
     Replay(replay::Replay),
     Verify(webhook_verify::Arguments),
 }
 
-impl Arguments {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let server = self.server;
-        match self.command {
-            Command::Endpoints(command) => command.run(&server),
-            Command::Deliveries(list) => list.run(&server),
-            Command::Delivery(delivery) => delivery.run(&server),
-            Command::DeadLetters(list) => list.run(&server),
-            Command::Replay(replay) => replay.run(&server),
-            // It asks nobody.
-            Command::Verify(arguments) => arguments.run(server.json),
+impl RemoteCommand for Command {
+    fn run(self, server: &Server) -> Result<(), Failure> {
+        match self {
+            Self::Endpoints(command) => command.run(server),
+            Self::Deliveries(arguments) => deliveries::DELIVERIES.list(server, &arguments),
+            Self::Delivery(delivery) => deliveries::get(server, &delivery),
+            Self::DeadLetters(arguments) => deliveries::dead_letters(server, &arguments),
+            Self::Replay(replay) => replay.run(server),
+            // A local check: no server is called.
+            Self::Verify(arguments) => arguments.run(server.json),
         }
     }
 }

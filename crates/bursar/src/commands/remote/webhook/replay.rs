@@ -1,7 +1,7 @@
-//! `bursar webhook replay`: told once more.
+//! `bursar webhook replay`: send deliveries again.
 
 use bursar_connect::escape;
-use bursar_node::client::{Ask, Client, Trouble};
+use bursar_node::client::{ApiError, ApiRequest, Client};
 use bursar_node::failure::Failure;
 use bursar_node::report::table_of;
 use bursar_node::terminal;
@@ -11,43 +11,43 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::{Server, given};
-use super::deliveries::COLUMNS;
+use super::deliveries::DELIVERIES;
 
-/// Send deliveries again, from the beginning of the schedule
+/// Send deliveries again, with a fresh retry schedule
 ///
-/// Either single ones by their ids, or with --dead everything that nobody took. They wait behind everything that is new,
-/// and no endpoint gets more at once than it takes. The event id stays, so a receiver knows what it has had.
+/// Either single deliveries by id, or all dead letters with --dead. Replays queue behind new deliveries and respect the
+/// limits of their endpoint. The event id stays the same, so that a receiver can detect duplicates.
 #[derive(Debug, Args)]
-pub(super) struct Replay {
-    /// The deliveries, such as dlv_…
+pub(crate) struct Replay {
+    /// The ids of deliveries (dlv_…)
     #[arg(value_name = "ID", required_unless_present = "dead", conflicts_with = "dead")]
     ids: Vec<String>,
-    /// All dead letters, the latest first
+    /// Replay all dead letters, newest first
     #[arg(long)]
     dead: bool,
-    /// To this endpoint only
+    /// Only deliveries to this endpoint
     #[arg(long, value_name = "ID", requires = "dead")]
     endpoint: Option<String>,
-    /// Of this merchant only
+    /// Only deliveries of this merchant
     #[arg(long, value_name = "ID", requires = "dead")]
     merchant: Option<String>,
-    /// Of events at this time or later
+    /// Only deliveries of events at or after this time
     #[arg(long, value_name = "TIME", requires = "dead")]
     since: Option<Timestamp>,
-    /// Also what was cancelled because its endpoint was off
+    /// Also deliveries that were cancelled because their endpoint was disabled
     #[arg(long, requires = "dead")]
     include_cancelled: bool,
 }
 
-/// How many are asked for at once.
-const ROUND: u32 = 500;
+/// Deliveries per request.
+const PAGE: u32 = 500;
 
-/// What came of all rounds.
+/// Totals of all requests.
 #[derive(Debug, Default)]
-struct Done {
+struct Totals {
     replayed: u64,
     passed_over: u64,
-    /// Where the next round begins, if there is one.
+    /// Where the next request starts, if there is one.
     cursor: Option<String>,
 }
 
@@ -62,16 +62,16 @@ impl Replay {
         done.print(server.json)
     }
 
-    async fn replay_dead(&self, client: &Client) -> Result<Done, Failure> {
-        let mut done = Done::default();
+    async fn replay_dead(&self, client: &Client) -> Result<Totals, Failure> {
+        let mut done = Totals::default();
         let progress = counter();
         loop {
             let body = self.body(done.cursor.take());
-            let answer = client.ask(&Ask::post("/v1/dead-letters/replay", body)).await;
-            let answer = answer.map_err(|trouble| {
+            let answer = client.send(&ApiRequest::post("/v1/dead-letters/replay", body)).await;
+            let answer = answer.map_err(|error| {
                 progress.finish_and_clear();
-                let said = format!("{} were sent again before that", done.replayed);
-                trouble.failure().and(&said)
+                let before = format!("{} were sent again before that", done.replayed);
+                error.failure().and(&before)
             })?;
             done.add(&answer.json);
             progress.set_position(done.replayed);
@@ -89,29 +89,29 @@ impl Replay {
             ("merchant_id", self.merchant.clone().map(Value::from)),
             ("since", self.since.map(|since| since.to_string().into())),
             ("include_cancelled", self.include_cancelled.then_some(Value::Bool(true))),
-            ("limit", Some(ROUND.into())),
+            ("limit", Some(PAGE.into())),
             ("cursor", cursor.map(Value::from)),
         ])
     }
 }
 
-/// One after the other; what is refused keeps nothing else back.
+/// Replays one delivery after the other; a rejected one does not stop the rest.
 async fn replay_each(server: &Server, client: &Client, ids: &[String]) -> Result<(), Failure> {
     let (mut again, mut refused) = (Vec::new(), 0_usize);
     for id in ids {
-        let ask = Ask::post(format!("/v1/deliveries/{}/replay", escape(id)), json!({}));
-        match client.ask(&ask).await {
+        let request = ApiRequest::post(format!("/v1/deliveries/{}/replay", escape(id)), json!({}));
+        match client.send(&request).await {
             Ok(answer) if server.json => terminal::say(&answer.text)?,
             Ok(answer) => again.push(answer.json),
-            Err(trouble @ Trouble::Problem { .. }) if ids.len() > 1 => {
-                terminal::note(&format!("{id}: {}", trouble.failure()));
+            Err(error @ ApiError::Problem { .. }) if ids.len() > 1 => {
+                terminal::note(&format!("{id}: {}", error.failure()));
                 refused = refused.saturating_add(1);
             }
-            Err(trouble) => return Err(trouble.failure()),
+            Err(error) => return Err(error.failure()),
         }
     }
     if !again.is_empty() {
-        terminal::say(&table_of(COLUMNS, &again))?;
+        terminal::say(&table_of(DELIVERIES.columns, &again))?;
     }
     if refused > 0 {
         return Err(Failure::new(format!(
@@ -122,12 +122,12 @@ async fn replay_each(server: &Server, client: &Client, ids: &[String]) -> Result
     Ok(())
 }
 
-impl Done {
-    fn add(&mut self, round: &Value) {
-        let count = |name: &str| round.get(name).and_then(Value::as_u64).unwrap_or_default();
+impl Totals {
+    fn add(&mut self, response: &Value) {
+        let count = |name: &str| response.get(name).and_then(Value::as_u64).unwrap_or_default();
         self.replayed = self.replayed.saturating_add(count("replayed"));
         self.passed_over = self.passed_over.saturating_add(count("passed_over"));
-        self.cursor = round.get("next_cursor").and_then(Value::as_str).map(str::to_owned);
+        self.cursor = response.get("next_cursor").and_then(Value::as_str).map(str::to_owned);
     }
 
     fn print(&self, is_json: bool) -> Result<(), Failure> {
@@ -146,7 +146,7 @@ impl Done {
     }
 }
 
-/// Counts up, as nobody knows how many there are; hidden unless somebody is watching.
+/// A counter without a total, which is unknown; hidden unless standard error is a terminal.
 fn counter() -> ProgressBar {
     let bar = terminal::progress(0, "sent again");
     match ProgressStyle::with_template("{spinner} {pos} {msg}, {elapsed}") {

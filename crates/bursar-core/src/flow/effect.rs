@@ -1,0 +1,34 @@
+//! Effects: calls to external systems that a host runs after the commit is saved. Each outcome returns as a request.
+
+use jiff::Timestamp;
+
+use crate::ids::{EndpointId, FlowId};
+
+use crate::flow::Call;
+
+/// A call for a flow. The worker starts it before the lease ends, or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effect {
+    pub flow: FlowId,
+    pub attempt: u32,
+    pub lease_until: Timestamp,
+    /// The slot that the call occupies while it runs, if its pool is limited.
+    pub slot: Option<Slot>,
+    pub call: Call,
+}
+
+/// A place in a concurrency limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slot {
+    pub pool: Pool,
+    /// The size of the pool, if the flow's records define it; otherwise the scheduler knows it.
+    pub size: Option<u32>,
+    /// When the call starts; rate limits per second count from here.
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pool {
+    Channel(String),
+    Endpoint(EndpointId),
+}

@@ -1,0 +1,213 @@
+//! The traits that a kind of flow implements: one impl for each kind, in the folder of its domain.
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{Due, Flow};
+use crate::flow::host::NextAction;
+use crate::flow::{Effect, Load};
+use crate::ledger::Admission;
+use crate::ledger::funds::Funds;
+use crate::ledger::verify::{LastEvent, Verifier};
+use crate::rejection::Rejection;
+use crate::rules::Rules;
+use crate::turn::{Draft, Reads};
+
+/// Static properties of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindInfo {
+    /// The name in stores, replies and events.
+    pub name: &'static str,
+    /// Prefix of the names of its flows.
+    pub prefix: &'static str,
+    /// The ledger books under the names of its flows, and only the flow itself may post under them.
+    pub owns_money: bool,
+    /// Its flows emit events to merchants.
+    pub notifies: bool,
+    /// Lanes in which the embedded engine claims its due flows. Lanes of the fair scheduler are not among them.
+    pub lanes: &'static [LaneInfo],
+    /// How its workflows are started, if a Temporal cluster can drive its flows.
+    pub outbox: Option<OutboxInfo>,
+}
+
+/// One lane, or one lane for each channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneInfo {
+    /// The name of the lane; for a lane by channel, its prefix.
+    pub name: &'static str,
+    pub scope: LaneScope,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LaneScope {
+    /// All flows of the kind share it.
+    Kind,
+    /// One for each channel. Claims are limited to the free slots of the channel if the flows take one.
+    Channel { takes_slot: bool },
+}
+
+/// The outbox entry that starts a workflow for a flow of this kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutboxInfo {
+    /// The stored name.
+    pub name: &'static str,
+    /// The lane in which the relay claims it.
+    pub lane: &'static str,
+}
+
+/// How an outcome counts in the statistics of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tally<'o> {
+    Nothing,
+    Channel {
+        channel: &'o str,
+        is_submission: bool,
+        is_unknown: bool,
+        /// The connector has no mapping for the answer.
+        is_unmapped: bool,
+    },
+    Endpoint {
+        result: EndpointTally,
+        took_ms: u64,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndpointTally {
+    /// A 2xx.
+    Accepted,
+    Failed,
+    /// The delivery can never be sent and becomes a dead letter. The fault is on this side.
+    Unsendable,
+    /// This process has no key or no local resources to send it now.
+    Unsent,
+}
+
+/// Call and outcome type of a kind without effects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Never {}
+
+/// The public interface of a kind, for servers, stores and hosts.
+pub trait Kind: Clone + Debug + Eq + Serialize + DeserializeOwned {
+    const INFO: KindInfo;
+    /// The call of an effect.
+    type Call: Clone + Debug + Eq;
+    /// The outcome of a call.
+    type Outcome: Clone + Debug + Eq + Serialize + DeserializeOwned;
+    type View: Clone + Debug + Eq + Serialize + DeserializeOwned;
+
+    fn status(&self) -> &'static str;
+
+    /// Whether the flow can still change without an operator request.
+    fn is_live(&self) -> bool;
+
+    /// Lane and time of the next step if the engine drives the flow.
+    fn due(&self) -> Option<Due>;
+
+    /// Same, without the lane name, where that saves an allocation.
+    fn due_at(&self) -> Option<Timestamp> {
+        self.due().map(|due| due.at)
+    }
+
+    fn waits_in(&self, lane: &str) -> bool {
+        self.due().is_some_and(|due| due.lane == lane)
+    }
+
+    /// The event emitted for this state.
+    fn event(&self) -> Option<&'static str>;
+
+    /// The funds of the flow, if it moves money.
+    fn funds(&self) -> Option<&Funds> {
+        None
+    }
+
+    /// External references, oldest first: channel or provider, and reference.
+    fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+        std::iter::empty()
+    }
+
+    fn view(&self, flow: &Flow) -> Self::View;
+
+    /// The outcome of a call whose worker panicked or did not report before the lease ended.
+    fn lost(effect: &Effect, call: &Self::Call, detail: &str) -> Self::Outcome;
+
+    fn tally<'o>(_call: &'o Self::Call, _outcome: &'o Self::Outcome) -> Tally<'o> {
+        Tally::Nothing
+    }
+}
+
+/// How a turn changes a flow of this kind. Private to the crate, because it writes to the draft.
+pub(crate) trait Machine: Kind {
+    /// One for each planning round: flows that need the same records request them once.
+    type Planner<'p>;
+
+    fn planner(rules: &Rules) -> Self::Planner<'_>;
+
+    /// Adds the records that any step of the flow may book on or read.
+    fn plan<'p>(&'p self, flow: &Flow, planner: &mut Self::Planner<'p>, reads: &mut Reads<'_>);
+
+    /// Makes the due step.
+    fn on_due(
+        &self,
+        flow: &Flow,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<Progress, Rejection>;
+
+    /// Makes the step for the outcome of an effect.
+    fn on_outcome(
+        &self,
+        flow: &Flow,
+        outcome: &Self::Outcome,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<(), Rejection>;
+
+    /// Same, for an outcome that an external workflow reports.
+    fn on_reported(
+        &self,
+        flow: &Flow,
+        outcome: &Self::Outcome,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<(), Rejection> {
+        self.on_outcome(flow, outcome, draft, at)
+    }
+
+    /// Whether the target of its effects has no free slot.
+    fn is_full(&self, _draft: &Draft<'_>, _load: Load) -> bool {
+        false
+    }
+
+    /// Predicts the next step: for this outcome, or for the due time if there is none.
+    fn predict(
+        &self,
+        flow: &Flow,
+        outcome: Option<&Self::Outcome>,
+        rules: &Rules,
+        now: Timestamp,
+    ) -> NextAction;
+
+    /// The state after giving up on a flow whose turns keep failing. A flow that owns money is never given up.
+    fn give_up(&self, _now: Timestamp) -> Option<Self> {
+        None
+    }
+
+    /// Whether the state agrees with the last emitted event.
+    fn matches_last_event(&self, flow: &Flow, last: &LastEvent) -> bool;
+
+    /// Checks the flow against the books.
+    fn check(&self, flow: &Flow, name: &str, books: &mut Verifier<'_>);
+}
+
+/// The result of a due step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    On,
+    /// The target of the effect is blocked until then (breaker open).
+    Blocked(Timestamp),
+}

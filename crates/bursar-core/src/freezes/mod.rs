@@ -1,0 +1,231 @@
+//! Freezes: an operator stops all sending, or that of a channel or a merchant.
+//!
+//! One operator may freeze; two must agree to lift a freeze. A turn that sends money depends on the version of the
+//! freezes: the store rejects its commit with `Conflict` if they changed since they were read.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::flow::{Accepted, Planners};
+use crate::ledger::Admission;
+use crate::rejection::Rejection;
+use crate::rules::Rules;
+use crate::turn::check::{check_actor, check_id, check_note};
+use crate::turn::{Decide, Draft, Reads, asks};
+
+/// The extent of a freeze.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    Global,
+    Channel(String),
+    Merchant(String),
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Global => f.write_str("global"),
+            Self::Channel(name) => write!(f, "channel:{name}"),
+            Self::Merchant(id) => write!(f, "merchant:{id}"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Freeze {
+    pub reason: String,
+    pub actor: String,
+    pub since: Timestamp,
+    /// The first of two operators who want it lifted. The second must be another person, and one of the two must be an
+    /// approver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifted_by: Option<UnfreezeApproval>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnfreezeApproval {
+    pub actor: String,
+    pub is_approver: bool,
+}
+
+/// All freezes, with a version that counts changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Control {
+    pub version: u64,
+    pub freezes: BTreeMap<Scope, Freeze>,
+}
+
+/// An operator freezes or unfreezes a scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreezeChange {
+    pub scope: Scope,
+    pub actor: String,
+    /// Whether the actor may be the approver of the two.
+    pub is_approver: bool,
+    pub action: FreezeAction,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FreezeAction {
+    Freeze { reason: String },
+    Unfreeze { reason: String },
+}
+
+impl Control {
+    /// Whether nothing may be sent through this channel for this merchant.
+    pub fn is_frozen(&self, channel: &str, merchant: &str) -> bool {
+        if self.freezes.is_empty() {
+            return false;
+        }
+        let scopes = [
+            Scope::Global,
+            Scope::Channel(channel.to_owned()),
+            Scope::Merchant(merchant.to_owned()),
+        ];
+        scopes.iter().any(|scope| self.freezes.contains_key(scope))
+    }
+
+    /// Applies a change and returns the resulting status. A change that is already in force does nothing.
+    pub(crate) fn apply(
+        &mut self,
+        change: &FreezeChange,
+        now: Timestamp,
+    ) -> Result<Standing, Rejection> {
+        let FreezeChange { scope, actor, is_approver, action } = change;
+        match (action, self.freezes.get_mut(scope)) {
+            (FreezeAction::Freeze { .. }, Some(freeze)) => {
+                // A new freeze request revokes the pending proposal to lift it.
+                freeze.lifted_by = None;
+                Ok(Standing::Frozen)
+            }
+            (FreezeAction::Freeze { reason }, None) => {
+                let freeze = Freeze {
+                    reason: reason.clone(),
+                    actor: actor.clone(),
+                    since: now,
+                    lifted_by: None,
+                };
+                self.freezes.insert(scope.clone(), freeze);
+                Ok(Standing::Frozen)
+            }
+            (FreezeAction::Unfreeze { .. }, None) => Ok(Standing::Open),
+            (FreezeAction::Unfreeze { .. }, Some(freeze)) => match &freeze.lifted_by {
+                None => {
+                    let (actor, is_approver) = (actor.clone(), *is_approver);
+                    freeze.lifted_by = Some(UnfreezeApproval { actor, is_approver });
+                    Ok(Standing::Proposed)
+                }
+                Some(first) if is_same_person(&first.actor, actor) => {
+                    Err(Rejection::SecondPersonNeeded { actor: actor.clone() })
+                }
+                Some(first) if !first.is_approver && !is_approver => {
+                    Err(Rejection::ApproverNeeded { actor: actor.clone() })
+                }
+                Some(_) => {
+                    self.freezes.remove(scope);
+                    Ok(Standing::Open)
+                }
+            },
+        }
+    }
+}
+
+/// An actor is a name and, behind a slash, the API key used: two keys of one name are one person.
+pub(crate) fn is_same_person(one: &str, other: &str) -> bool {
+    let name = |actor: &str| actor.rsplit_once('/').map_or(actor, |(name, _)| name).to_owned();
+    name(one) == name(other)
+}
+
+/// The status of a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Frozen,
+    /// Still frozen; one of two operators has proposed to lift it.
+    Proposed,
+    Open,
+}
+
+impl Standing {
+    pub(crate) const fn status(self) -> &'static str {
+        match self {
+            Self::Frozen => "FROZEN",
+            Self::Proposed => "UNFREEZE_PROPOSED",
+            Self::Open => "OPEN",
+        }
+    }
+}
+
+/// A change of the freezes by a commit, or its dependence on them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlWrite {
+    /// Precondition (optimistic lock): the store rejects the commit with `Conflict` unless it still finds this version.
+    pub version: u64,
+    /// All freezes after the change, if there is one.
+    pub freezes: Option<BTreeMap<Scope, Freeze>>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Request {
+    FreezeChange(FreezeChange),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    Accepted(Accepted),
+}
+
+asks! {
+    Freezes {
+        FreezeChange => Accepted(Accepted),
+    }
+}
+
+/// This domain binds nothing.
+pub(crate) type Ready<'r> = &'r Request;
+
+impl Request {
+    pub(crate) fn admit(&self, _: &Rules, _: &Admission) -> Result<Ready<'_>, Rejection> {
+        let Self::FreezeChange(change) = self;
+        check_actor(&change.actor)?;
+        let (FreezeAction::Freeze { reason } | FreezeAction::Unfreeze { reason }) = &change.action;
+        check_note(reason)?;
+        match &change.scope {
+            Scope::Channel(id) | Scope::Merchant(id) => check_id(id)?,
+            Scope::Global => {}
+        }
+        Ok(self)
+    }
+}
+
+impl Decide for Ready<'_> {
+    type Reply = Reply;
+
+    fn plan<'p>(&'p self, _: &Admission, _: &mut Planners<'p>, reads: &mut Reads<'_>) {
+        reads.plan.control = true;
+    }
+
+    fn apply(&self, draft: &mut Draft<'_>, at: &Admission) -> Result<Reply, Rejection> {
+        let Request::FreezeChange(change) = self;
+        let before = draft.control().clone();
+        let standing = draft.control_mut().apply(change, at.now)?;
+        let name = change.scope.to_string();
+        if *draft.control() != before {
+            let (action, note) = match &change.action {
+                FreezeAction::Freeze { reason } => ("freeze", reason.as_str()),
+                FreezeAction::Unfreeze { reason } if standing == Standing::Proposed => {
+                    ("unfreeze.propose", reason.as_str())
+                }
+                FreezeAction::Unfreeze { reason } => ("unfreeze", reason.as_str()),
+            };
+            draft.mark_written(at);
+            draft.note((&change.actor, action), &name, note, at);
+        }
+        Ok(Reply::Accepted(Accepted { name, status: standing.status() }))
+    }
+}

@@ -1,0 +1,380 @@
+//! Recomputes the books from their postings: every balance, every hold and the hash chain. Checks every flow against
+//! its events, its holds and its timers.
+//!
+//! A pure fold over the saved commits. It cannot detect two things: a chain that an attacker has rewritten as a whole
+//! (keep the number and hash of the last commit elsewhere), and edited chart lines.
+
+mod flows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use crate::flow::Due;
+use crate::ids::{FlowId, TransactionId};
+use crate::ledger::chart::GlAccount;
+use crate::ledger::journal::{self, WORLD};
+use crate::ledger::rulebook::{HoldEffect, Rulebook};
+use crate::ledger::{Account, AccountKey, Hold, HoldKey, HoldState, Transaction};
+use crate::money::{Currency, decimal};
+use crate::numscript::Name;
+use crate::turn::{SavedCommit, chain};
+pub(crate) use flows::{Ending, LastEvent};
+
+/// The counts, and the differences found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    pub commits: u64,
+    pub transactions: u64,
+    pub postings: u64,
+    pub accounts: u64,
+    pub holds: u64,
+    pub events: u64,
+    pub audit: u64,
+    pub flows: u64,
+    /// The first differences, each with its place.
+    pub differences: Vec<String>,
+    /// The total number of differences.
+    pub difference_count: u64,
+}
+
+/// The totals that the store reports about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct End {
+    pub seq: u64,
+    pub hash: [u8; 32],
+    pub time: Option<Timestamp>,
+    /// All rows, including rows that no commit names.
+    pub transactions: u64,
+    pub postings: u64,
+    pub events: u64,
+    pub audit: u64,
+}
+
+/// A digest of the account index: entries of transactions by account, independent of order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexedEntries {
+    /// The last commit whose transactions are indexed.
+    until: u64,
+    entries: u64,
+    /// Sum of a digest of each entry.
+    sum: u64,
+}
+
+impl IndexedEntries {
+    pub fn until(commit: u64) -> Self {
+        Self { until: commit, ..Self::default() }
+    }
+
+    /// Adds a transaction of an account: commit, and position in it.
+    pub fn add(&mut self, account: &str, commit: u64, n: u64) {
+        let mut hash = Sha256::new();
+        hash.update(commit.to_be_bytes());
+        hash.update(n.to_be_bytes());
+        hash.update(account.as_bytes());
+        let bytes: [u8; 32] = hash.finalize().into();
+        let digest = bytes.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();
+        self.entries = self.entries.saturating_add(1);
+        self.sum = self.sum.wrapping_add(digest);
+    }
+}
+
+/// More would not help to find the first cause.
+const DIFFERENCES_MAX: usize = 100;
+
+#[derive(Debug)]
+pub struct Verifier<'r> {
+    rulebook: &'r Rulebook,
+    metadata: BTreeMap<Name, Arc<GlAccount>>,
+    hash: [u8; 32],
+    time: Option<Timestamp>,
+    balances: BTreeMap<AccountKey, i128>,
+    holds: BTreeMap<HoldKey, Hold>,
+    /// The effect of each transaction on a hold, in case it is reverted.
+    hold_effects: BTreeMap<TransactionId, (HoldKey, HoldEffect)>,
+    /// The event of each transaction that ended a hold.
+    endings: BTreeMap<TransactionId, Name>,
+    references: BTreeSet<(Name, String)>,
+    transaction_ids: BTreeSet<TransactionId>,
+    /// The last event about each resource.
+    last_events: BTreeMap<String, LastEvent>,
+    /// Lane and time at which each flow waits.
+    waiting: BTreeSet<(Due, FlowId)>,
+    indexed: IndexedEntries,
+    /// The entries that the index must have.
+    expected: IndexedEntries,
+    report: Report,
+}
+
+impl<'r> Verifier<'r> {
+    pub fn new(rulebook: &'r Rulebook, accounts: &[(Name, Account)]) -> Self {
+        let metadata = accounts.iter();
+        Self {
+            rulebook,
+            metadata: metadata
+                .map(|(address, account)| (Name::clone(address), Arc::clone(&account.metadata)))
+                .collect(),
+            hash: [0; 32],
+            time: None,
+            balances: BTreeMap::new(),
+            holds: BTreeMap::new(),
+            hold_effects: BTreeMap::new(),
+            endings: BTreeMap::new(),
+            references: BTreeSet::new(),
+            transaction_ids: BTreeSet::new(),
+            last_events: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            indexed: IndexedEntries::default(),
+            expected: IndexedEntries::default(),
+            report: Report::default(),
+        }
+    }
+
+    /// Same, for a store whose statements read the account index.
+    #[must_use]
+    pub fn with(self, indexed: IndexedEntries) -> Self {
+        Self { indexed, expected: IndexedEntries::until(indexed.until), ..self }
+    }
+
+    /// The next commit, in order.
+    pub fn add(&mut self, commit: &SavedCommit) {
+        let expected = self.report.commits.saturating_add(1);
+        if commit.seq != expected {
+            self.differ(format!("commit {expected} is missing: commit {} follows", commit.seq));
+        }
+        self.report.commits = commit.seq;
+        if self.time.is_some_and(|time| commit.time < time) {
+            self.differ(format!("commit {} is dated before the one it follows", commit.seq));
+        }
+        self.time = Some(commit.time);
+        let hash = chain(self.hash, commit.time, commit.appended().digest());
+        if hash != commit.hash {
+            self.differ(format!(
+                "commit {} does not have the hash of its rows: a row of it, or the order of commits, was changed",
+                commit.seq
+            ));
+        }
+        // Continues with the stored hash, so that one changed row is reported once and not in every later commit.
+        self.hash = commit.hash;
+        for (transaction, n) in commit.transactions.iter().zip(0..) {
+            self.transaction(commit.seq, transaction);
+            if commit.seq <= self.expected.until {
+                for account in journal::touched(&transaction.postings) {
+                    self.expected.add(account, commit.seq, n);
+                }
+            }
+        }
+        for event in &commit.events {
+            self.event(commit.seq, event);
+        }
+        let audit = u64::try_from(commit.audit.len()).unwrap_or(u64::MAX);
+        self.report.audit = self.report.audit.saturating_add(audit);
+    }
+
+    fn transaction(&mut self, seq: u64, transaction: &Transaction) {
+        self.report.transactions = self.report.transactions.saturating_add(1);
+        let place = format!("{} in commit {seq}", transaction.id);
+        let key = (Name::clone(&transaction.event), transaction.reference.clone());
+        if !self.references.insert(key) {
+            self.differ(format!(
+                "{place}: {} `{}` stands twice",
+                transaction.event, transaction.reference
+            ));
+        }
+        let metadata = &self.metadata;
+        let legs =
+            journal::legs(&transaction.postings, |address| metadata.get(address).map(|gl| &**gl));
+        if let Err(error) = legs {
+            self.differ(format!("{place} is not double entry: {error}"));
+        }
+        for posting in &transaction.postings {
+            self.report.postings = self.report.postings.saturating_add(1);
+            let minor = i128::from(posting.money.minor());
+            let ends = [(&posting.source, minor.saturating_neg()), (&posting.destination, minor)];
+            for (address, change) in ends.into_iter().filter(|(address, _)| &***address != WORLD) {
+                let key = (Name::clone(address), posting.money.currency());
+                let balance = self.balances.entry(key).or_default();
+                *balance = balance.saturating_add(change);
+            }
+        }
+        self.hold(transaction, &place);
+        self.transaction_ids.insert(transaction.id);
+    }
+
+    /// Replays the effect of the transaction on a hold.
+    fn hold(&mut self, transaction: &Transaction, place: &str) {
+        if let Some(reverted) = transaction.reverts {
+            if transaction.reference != reverted.to_string()
+                || !self.transaction_ids.contains(&reverted)
+            {
+                self.differ(format!("{place} takes back a transaction that is not there"));
+            }
+            if let Some((key, effect)) = self.hold_effects.get(&reverted).cloned() {
+                self.change_hold(&key, |hold| match effect {
+                    HoldEffect::Opens => hold.state = HoldState::Ended { by: transaction.id },
+                    HoldEffect::Ends => {
+                        hold.state = HoldState::Open;
+                        hold.epoch = hold.epoch.saturating_add(1);
+                    }
+                });
+            }
+            return;
+        }
+        let rule = self.rulebook.rule(&transaction.event);
+        let Some((effect, code)) = rule.ok().and_then(crate::ledger::rulebook::Rule::hold) else {
+            return;
+        };
+        let mut key = HoldKey { code, reference: transaction.reference.clone() };
+        if !self.holds.contains_key(&key)
+            && effect == HoldEffect::Ends
+            && let Some((reopened, _)) = key.reopened()
+        {
+            key = reopened;
+        }
+        match effect {
+            HoldEffect::Opens => match self.opened(transaction, &key) {
+                Some(hold) => {
+                    self.holds.insert(key.clone(), hold);
+                }
+                None => self.differ(format!("{place} opens a hold without money")),
+            },
+            HoldEffect::Ends => {
+                let was_open =
+                    self.holds.get(&key).is_some_and(|hold| hold.state == HoldState::Open);
+                self.change_hold(&key, |hold| hold.state = HoldState::Ended { by: transaction.id });
+                if !was_open {
+                    self.differ(format!("{place} ends a hold that is not open"));
+                }
+            }
+        }
+        if effect == HoldEffect::Ends {
+            self.endings.insert(transaction.id, Name::clone(&transaction.event));
+        }
+        self.hold_effects.insert(transaction.id, (key, effect));
+    }
+
+    fn opened(&self, transaction: &Transaction, key: &HoldKey) -> Option<Hold> {
+        let mut postings = transaction.postings.iter().filter(|posting| {
+            self.metadata.get(&posting.destination).is_some_and(|gl| gl.code == key.code)
+        });
+        let first = postings.next()?;
+        let money =
+            postings.try_fold(first.money, |sum, posting| sum.checked_add(posting.money)).ok()?;
+        let account = Name::clone(&first.destination);
+        Some(Hold { account, money, epoch: 1, state: HoldState::Open })
+    }
+
+    fn change_hold(&mut self, key: &HoldKey, change: impl FnOnce(&mut Hold)) {
+        if let Some(hold) = self.holds.get_mut(key) {
+            change(hold);
+        }
+    }
+
+    /// Compares with the totals that the store reports.
+    pub fn finish(
+        mut self,
+        accounts: &[(Name, Account)],
+        holds: &[(HoldKey, Hold)],
+        due: &[(Due, FlowId)],
+        end: &End,
+    ) -> Report {
+        if end.time != self.time {
+            self.differ("the head is not dated as the last commit is".to_owned());
+        }
+        let counts = [
+            ("transactions", end.transactions, self.report.transactions),
+            ("postings", end.postings, self.report.postings),
+            ("events", end.events, self.report.events),
+            ("audit entries", end.audit, self.report.audit),
+        ];
+        for (what, rows, chained) in counts.into_iter().filter(|(_, rows, chained)| rows != chained)
+        {
+            self.differ(format!(
+                "there are {rows} {what}, but commits have {chained}: rows stand outside the chain"
+            ));
+        }
+        if self.indexed != self.expected {
+            let (IndexedEntries { until, entries, .. }, expected) =
+                (self.indexed, self.expected.entries);
+            self.differ(format!(
+                "the {entries} entries under accounts up to commit {until} are not the {expected} of its transactions: \
+                 statements are wrong"
+            ));
+        }
+        let head = (end.seq, end.hash);
+        if head != (self.report.commits, self.hash) {
+            self.differ(format!(
+                "the head names commit {}, but the last one is {}: commits were removed or added",
+                head.0, self.report.commits
+            ));
+        }
+        self.report.accounts = u64::try_from(accounts.len()).unwrap_or(u64::MAX);
+        self.report.holds = u64::try_from(holds.len()).unwrap_or(u64::MAX);
+        for (address, account) in accounts {
+            let currency = account.balance.currency();
+            let key = (Name::clone(address), currency);
+            let Some(sum) = self.balances.remove(&key) else {
+                self.differ(format!("{address} has an account in {currency} and no postings"));
+                continue;
+            };
+            if sum != i128::from(account.balance.minor()) {
+                let sum = decimal(sum, currency);
+                let balance = account.balance;
+                self.differ(format!(
+                    "{address} has {balance} {currency}, its postings add up to {sum}"
+                ));
+            }
+        }
+        for (address, currency) in std::mem::take(&mut self.balances).into_keys() {
+            self.differ(format!("{address} has postings in {currency} and no account"));
+        }
+        self.compare_due(due);
+        self.compare_holds(accounts, holds);
+        self.report
+    }
+
+    fn compare_holds(&mut self, accounts: &[(Name, Account)], holds: &[(HoldKey, Hold)]) {
+        let mut held: BTreeMap<(Name, Currency), i128> = BTreeMap::new();
+        for (key, hold) in holds {
+            let HoldKey { code, reference } = key;
+            match self.holds.remove(key) {
+                Some(replayed) if replayed == *hold => {}
+                Some(replayed) => self.differ(format!(
+                    "the hold `{reference}` on {code} is {hold:?}, its events make it {replayed:?}"
+                )),
+                None => self.differ(format!(
+                    "the hold `{reference}` on {code} was never opened by an event"
+                )),
+            }
+            if hold.state == HoldState::Open {
+                let sum =
+                    held.entry((Name::clone(&hold.account), hold.money.currency())).or_default();
+                *sum = sum.saturating_add(i128::from(hold.money.minor()));
+            }
+        }
+        for key in std::mem::take(&mut self.holds).into_keys() {
+            self.differ(format!("the hold `{}` on {} is missing", key.reference, key.code));
+        }
+        for (address, account) in
+            accounts.iter().filter(|(_, account)| account.metadata.view == "hold")
+        {
+            let currency = account.balance.currency();
+            let sum = held.remove(&(Name::clone(address), currency)).unwrap_or_default();
+            if sum != i128::from(account.balance.minor()) {
+                let (balance, sum) = (account.balance, decimal(sum, currency));
+                self.differ(format!(
+                    "{address} holds {balance} {currency}, its open holds add up to {sum}"
+                ));
+            }
+        }
+    }
+
+    pub(crate) fn differ(&mut self, difference: String) {
+        self.report.difference_count = self.report.difference_count.saturating_add(1);
+        if self.report.differences.len() < DIFFERENCES_MAX {
+            self.report.differences.push(difference);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Changes to payouts: create, cancel, resolve, and advance by evidence from channels.
+
+use std::sync::Arc;
+
+use super::advance::{Advance, advance};
+use super::call::Call;
+use super::event::{Event, ManualDecision};
+use super::request::{Callback, Cancel, Cancellation, ReadyCreate, Resolve};
+use super::state::{Payout, State};
+use super::step::{Booking, Context, Effect};
+use super::view::View;
+use crate::flow::host::{Host, Naming};
+use crate::flow::request::unknown;
+use crate::flow::{Accepted, Change, Flow, Kind as _, check_version};
+use crate::ids::{FlowId, PayoutId, reference};
+use crate::ledger::{Admission, Posted, Revert, RevertOverdraft};
+use crate::payouts::attempt::Attempt;
+use crate::rejection::Rejection;
+use crate::turn::{Draft, Given, RenderedReply};
+
+impl ReadyCreate<'_> {
+    pub(super) fn apply(
+        &self,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<Given<View>, Rejection> {
+        let Self { create, id, request_hash, terms } = self;
+        if let Some(replay) = draft.replay::<Payout>(&create.key, *request_hash) {
+            return replay;
+        }
+        let (terms, bound) = terms.as_ref().map_err(Clone::clone)?;
+        draft.merchant_is_open(&terms.funds.merchant)?;
+        draft.post_bound(bound, at)?;
+        let state = match terms.scheduled_at {
+            Some(until) if until > at.now => State::Scheduled { until },
+            Some(_) | None => State::Ready { not_before: at.now },
+        };
+        let begins_at = terms.scheduled_at.map_or(at.now, |time| time.max(at.now));
+        let (merchant, key) = (&terms.funds.merchant, create.key.value());
+        let host = match &create.workflow {
+            Some(workflow) => Host::driven_by(workflow),
+            None => draft.rules().hosting.start(
+                &Payout::INFO,
+                |naming| workflow_id(naming, merchant, key),
+                begins_at,
+            ),
+        };
+        let name = id.to_string();
+        let first = Attempt::new(1, reference(at.now, &at.seed, &name, 1));
+        let payout = Payout {
+            terms: Arc::clone(terms),
+            attempts: vec![first],
+            state,
+            settled: None,
+            case: None,
+            hold_epoch: 1,
+            released_by: None,
+            proposal: None,
+        };
+        let id = FlowId::from(*id);
+        let flow = Flow::new(id, merchant, payout, host, at.now);
+        let rendered = RenderedReply::<Payout>::new(&flow).ok_or_else(|| unknown(id))?;
+        draft.as_driver(id, |draft| {
+            draft.emit_as(&flow, rendered.text.clone(), at);
+            draft.put(flow, at);
+        });
+        if let Some(actor) = &create.actor {
+            draft.note((actor, "payout.create"), &name, "", at);
+        }
+        Ok(draft.answer(&create.key, *request_hash, id, rendered))
+    }
+}
+
+impl Callback {
+    /// Evidence about an attempt, found by the reference that the channel was given.
+    pub(super) fn apply(
+        &self,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<Accepted, Rejection> {
+        let attempt = draft.known_as(&self.channel, &self.reference).and_then(|flow| {
+            let mut attempts = flow.state.payout()?.attempts.iter();
+            let attempt = attempts.find(|attempt| attempt.reference == self.reference)?;
+            Some((flow.id, attempt.clone()))
+        });
+        let Some((id, attempt)) = attempt else {
+            // The references of an unreadable flow are unknown, and it may be this one. A retry is safer than
+            // `UnknownReference`.
+            return Err(match draft.unreadable().first() {
+                Some(id) => Rejection::Unreadable { id: id.to_string() },
+                None => Rejection::UnknownReference { reference: self.reference.clone() },
+            });
+        };
+        // Repeated evidence with other bytes is still the same: the record grows with new content, not with
+        // repetitions.
+        let known =
+            attempt.evidence().map(|(known, _)| known).find(|known| known.says(&self.evidence));
+        let evidence = known.unwrap_or(&self.evidence).clone();
+        advance_payout(
+            draft,
+            id,
+            &Event::EvidenceReceived { attempt: attempt.number, evidence },
+            at,
+        )?;
+        let flow = draft.flow(id).ok_or_else(|| unknown(id))?;
+        Ok(Accepted { name: flow.name(), status: flow.state.status() })
+    }
+}
+
+impl Cancel {
+    pub(super) fn apply(
+        &self,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<Given<View>, Rejection> {
+        let Self { key, cancellation } = self;
+        let Cancellation { id, expected_version, actor } = cancellation;
+        let request_hash = cancellation.request_hash();
+        if let Some(replay) = draft.replay::<Payout>(key, request_hash) {
+            return replay;
+        }
+        let flow = payout_at(draft, *id, *expected_version)?.id;
+        advance_payout(draft, flow, &Event::CancelAsked, at)?;
+        draft.note((actor, "payout.cancel"), &id.to_string(), "", at);
+        draft.answer_about::<Payout>(key, request_hash, flow)
+    }
+}
+
+impl Resolve {
+    pub(super) fn apply(
+        &self,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<Given<View>, Rejection> {
+        let Self { key, resolution } = self;
+        let request_hash = resolution.request_hash();
+        if let Some(replay) = draft.replay::<Payout>(key, request_hash) {
+            return replay;
+        }
+        let flow = payout_at(draft, resolution.id, Some(resolution.expected_version))?;
+        let amount = flow.state.payout().map(|payout| payout.terms.funds.amount);
+        let decision = ManualDecision {
+            decision: resolution.decision,
+            actor: resolution.actor.clone(),
+            is_approver: resolution.is_approver,
+            evidence: resolution.evidence.clone(),
+            needs_two: amount.is_some_and(|amount| draft.rules().needs_two_people(amount)),
+        };
+        let flow = flow.id;
+        advance_payout(draft, flow, &Event::Decided(decision), at)?;
+        let decided = draft.flow(flow).and_then(|flow| flow.state.payout());
+        let is_proposal = decided.is_some_and(|payout| payout.proposal.is_some());
+        let action = if is_proposal { "payout.propose" } else { resolution.action() };
+        let name = resolution.id.to_string();
+        draft.note((&resolution.actor, action), &name, &resolution.evidence, at);
+        draft.answer_about::<Payout>(key, request_hash, flow)
+    }
+}
+
+fn payout_at<'d>(
+    draft: &'d Draft<'_>,
+    id: PayoutId,
+    expected: Option<u64>,
+) -> Result<&'d Flow, Rejection> {
+    let flow = draft.flow(FlowId::from(id));
+    let flow = flow.filter(|flow| flow.state.payout().is_some());
+    let Some(flow) = flow else {
+        return Err(draft.missing(id.into(), id.to_string()));
+    };
+    check_version(&id, expected, flow.version)?;
+    Ok(flow)
+}
+
+fn advance_payout(
+    draft: &mut Draft<'_>,
+    id: FlowId,
+    event: &Event,
+    at: &Admission,
+) -> Result<(), Rejection> {
+    let Some(flow) = draft.shared(id) else {
+        return Err(draft.missing(id, id.to_string()));
+    };
+    let payout = flow.state.payout().ok_or_else(|| unknown(id))?;
+    payout.advance(&flow, event, draft, at)
+}
+
+impl Payout {
+    /// Makes one step: books it, saves the payout, emits its event, and adds its effect.
+    pub(super) fn advance(
+        &self,
+        flow: &Flow,
+        event: &Event,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<(), Rejection> {
+        let rules = draft.rules();
+        let Some(channel) = rules.channels.get(&self.terms.channel) else {
+            let known = rules.channels.keys().cloned().collect();
+            let channel = self.terms.channel.clone();
+            return Err(Rejection::UnknownChannel { channel, known });
+        };
+        let name = flow.name();
+        let is_frozen = draft.control().is_frozen(&self.terms.channel, &flow.merchant);
+        let context = Context { now: at.now, seed: at.seed, name: &name, channel, is_frozen };
+        let Some(advance) = advance(self, event, &context)? else { return Ok(()) };
+        let Advance { step, is_notified, is_new_version } = advance;
+        if is_notified {
+            draft.can_tell(&flow.merchant)?;
+        }
+        let mut payout = step.payout;
+        payout.book_all(&name, &step.bookings, draft, at)?;
+        if let Some(effect) = step.effect {
+            let is_sent = matches!(effect, Effect::Submit { .. });
+            draft.send(Call::effect(flow, &payout, effect, at.now), is_sent);
+        }
+        let flow = flow.advanced(payout, Change { is_new_version, is_notified }, at.now);
+        if is_notified {
+            draft.emit(&flow, at);
+        }
+        draft.put(flow, at);
+        Ok(())
+    }
+
+    fn book_all(
+        &mut self,
+        name: &str,
+        bookings: &[Booking],
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<(), Rejection> {
+        match bookings {
+            [] => Ok(()),
+            [booking] => self.book(name, *booking, draft, at),
+            // A correction makes several bookings; a rejection in the middle must roll all of them back.
+            [_, _, ..] => draft.all_or_nothing(|draft| {
+                bookings.iter().try_for_each(|booking| self.book(name, *booking, draft, at))
+            }),
+        }
+    }
+
+    fn book(
+        &mut self,
+        name: &str,
+        booking: Booking,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<(), Rejection> {
+        let Some(rule) = booking.rule() else {
+            let Some(id) = self.released_by.take() else {
+                return Err(Rejection::UnknownTransaction { reference: name.to_owned() });
+            };
+            let overdraft = RevertOverdraft::Allowed;
+            draft.revert(&Revert { id, overdraft, effective_at: None }, at)?;
+            self.hold_epoch = self.hold_epoch.saturating_add(1);
+            return Ok(());
+        };
+        let rule = draft.rules().rulebook.rule(rule)?;
+        let reference = epoch_name(name, self.hold_epoch);
+        let bound = rule.bind(&reference, &self.terms.funds, None)?;
+        let posted = draft.post_bound(&bound, at)?;
+        if booking == Booking::Release {
+            let (Posted::New(id) | Posted::Replayed(id)) = posted;
+            self.released_by = Some(id);
+        }
+        Ok(())
+    }
+}
+
+/// The booking reference of a hold in its epoch.
+pub(super) fn epoch_name(name: &str, epoch: u32) -> String {
+    if epoch > 1 { format!("{name}#{epoch}") } else { name.to_owned() }
+}
+
+fn workflow_id(naming: Naming, merchant: &str, key: &str) -> String {
+    match naming {
+        Naming::ByMerchant => format!("disbursement-{merchant}-{key}"),
+        Naming::ByKey => format!("disbursement-{key}"),
+    }
+}

@@ -1,0 +1,132 @@
+//! The events of a payout.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::payouts::attempt::Evidence;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The timer has expired, or the lease of the running effect has ended.
+    Due,
+    /// A submission has ended, with any outcome.
+    Submitted {
+        attempt: u32,
+        r#try: u32,
+        outcome: Outcome,
+    },
+    /// A query has ended, with or without an answer; the lease identifies the query.
+    Queried {
+        attempt: u32,
+        lease_until: Timestamp,
+        answer: Answer,
+    },
+    /// Evidence about an attempt from outside: a callback or a statement.
+    #[serde(rename = "told")]
+    EvidenceReceived {
+        attempt: u32,
+        evidence: Evidence,
+    },
+    CancelAsked,
+    Decided(ManualDecision),
+}
+
+/// Prefix of the detail of an answer that the connector has no mapping for.
+pub const UNMAPPED: &str = "unmapped ";
+
+impl Event {
+    /// The message of the channel or the connector beside the outcome.
+    pub(super) fn detail(&self) -> Option<&str> {
+        match self {
+            Self::Submitted { outcome, .. } => match outcome {
+                Outcome::NotSent { detail }
+                | Outcome::Rejected { detail, .. }
+                | Outcome::Unknown { detail } => Some(detail),
+                Outcome::Accepted { .. } | Outcome::Paid { .. } | Outcome::Duplicate => None,
+            },
+            Self::Queried { answer, .. } => match answer {
+                Answer::NotPaid { detail, .. }
+                | Answer::Returned { detail }
+                | Answer::Failed { detail } => Some(detail),
+                Answer::Paid { .. } | Answer::Pending { .. } | Answer::NotFound => None,
+            },
+            Self::Due | Self::EvidenceReceived { .. } | Self::CancelAsked | Self::Decided(_) => {
+                None
+            }
+        }
+    }
+}
+
+/// How a submission ended. The connector classifies; every outcome that it cannot prove is `Unknown`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Proven: no byte of it reached the channel.
+    NotSent {
+        detail: String,
+    },
+    Rejected {
+        is_retryable: bool,
+        detail: String,
+    },
+    Accepted {
+        provider_reference: Option<String>,
+    },
+    Paid {
+        provider_reference: Option<String>,
+    },
+    /// The channel already has this reference.
+    Duplicate,
+    Unknown {
+        detail: String,
+    },
+}
+
+/// The answer of the channel to a status query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    Paid {
+        provider_reference: Option<String>,
+    },
+    NotPaid {
+        is_retryable: bool,
+        detail: String,
+    },
+    Pending {
+        provider_reference: Option<String>,
+    },
+    Returned {
+        detail: String,
+    },
+    NotFound,
+    /// No answer, or an unusable one: it is no evidence.
+    Failed {
+        detail: String,
+    },
+}
+
+/// An operator's decision about a stuck payout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManualDecision {
+    #[serde(rename = "ruling")]
+    pub decision: Decision,
+    pub actor: String,
+    /// Whether the actor may be the approver of the two.
+    pub is_approver: bool,
+    /// The grounds of the decision.
+    pub evidence: String,
+    /// Whether a second operator must decide the same.
+    pub needs_two: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    ConfirmPaid,
+    ConfirmNotPaid,
+    KeepWaiting,
+    /// The last attempt is void; start another one under a new reference.
+    NewAttempt,
+}

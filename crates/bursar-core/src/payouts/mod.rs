@@ -1,0 +1,52 @@
+//! A payout: pays a beneficiary once, and releases the money if the channel did not pay.
+//!
+//! Every step merges the evidence into its attempt, then decides from the knowledge. The money is on hold from the first
+//! state on; it is settled only if it was paid, and released only if it was not.
+//!
+//! ```text
+//! create ──▶ SCHEDULED ──▶ READY ◀─── not sent, try again ───┐
+//!               │            │   ◀── refused for now ────┐   │
+//!            cancelled    submit                          │   │
+//!               │            ▼                            │   │
+//!               └──────  SUBMITTING ── no answer ──▶ UNCONFIRMED ── no evidence ───▶ STUCK
+//!                            │                            │                            │
+//!                         accepted ──▶ PROCESSING ── too long ─────────────────────────┤
+//!                                         │                                         operator
+//!                             paid        ▼       not paid                           decides
+//!               SUCCESS ◀─────────── evidence ────────────▶ FAILED                     │
+//!                  │                                          │ ◀────────────────────────┘
+//!              returned                                paid after release
+//!                  ▼                                          ▼
+//!               RETURNED ◀───────────────────────────── LATE_SUCCESS
+//! ```
+
+mod advance;
+mod apply;
+pub mod attempt;
+mod bookings;
+mod call;
+pub mod channel;
+mod decide;
+mod event;
+mod lane;
+mod machine;
+mod request;
+mod state;
+mod step;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use advance::{Advance, advance};
+pub use call::{Call, Order};
+pub use event::{Answer, Decision, Event, ManualDecision, Outcome, UNMAPPED};
+pub use lane::{LANE, schedule_lane, submit_lane};
+pub(crate) use request::Ready;
+pub use request::{
+    Callback, Cancel, Cancellation, Create, NewPayout, Reply, Request, Resolution, Resolve,
+};
+pub use state::{
+    Beneficiary, ClientMetadata, Discrepancy, Payout, Proposal, State, StuckReason, Terms, Wait,
+};
+pub use step::{Booking, Context, Effect, Step, step};
+pub use view::{PendingDecision, View};

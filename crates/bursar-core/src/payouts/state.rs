@@ -1,0 +1,388 @@
+//! The data of a payout: terms, attempts and state.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::lane::{LANE, SCHEDULE_LANE, SUBMIT_LANE};
+use crate::flow::Due;
+use crate::ids::TransactionId;
+use crate::ledger::funds::Funds;
+use crate::payouts::attempt::{Attempt, Knowledge};
+use crate::rejection::Rejection;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Payout {
+    /// Shared by all versions.
+    pub terms: Arc<Terms>,
+    /// The latest is last. There is always one: its reference is fixed before anything is sent.
+    pub attempts: Vec<Attempt>,
+    pub state: State,
+    /// The attempt for which the money is settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<u32>,
+    /// A discrepancy of a finished payout, which an operator must look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<Discrepancy>,
+    /// How often the hold was opened.
+    pub hold_epoch: u32,
+    /// The transaction that released the money; it is reverted if the channel has paid nevertheless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released_by: Option<TransactionId>,
+    /// The decision of the first of two operators; the second must repeat it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Proposal>,
+}
+
+/// The agreed terms; the quote does not change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Terms {
+    pub funds: Funds,
+    pub channel: String,
+    pub beneficiary: Beneficiary,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "ClientMetadata::is_empty")]
+    pub remarks: ClientMetadata,
+}
+
+/// Data of the merchant for its own use; no decision depends on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientMetadata {
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+}
+
+impl ClientMetadata {
+    pub fn is_empty(&self) -> bool {
+        self.metadata.is_empty() && self.trace_id.is_none()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Rejection> {
+        let is_short = |text: &str, most: usize| text.len() <= most && !text.contains('\0');
+        let is_good = self.metadata.len() <= 20
+            && self.metadata.iter().all(|(name, value)| {
+                !name.is_empty() && is_short(name, 64) && is_short(value, 500)
+            })
+            && self.trace_id.as_deref().is_none_or(|trace| is_short(trace, 128));
+        if is_good { Ok(()) } else { Err(Rejection::BadRemarks) }
+    }
+}
+
+/// The receiver of the money, in the form that the channel needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beneficiary {
+    pub name: String,
+    /// A bank account; otherwise `msisdn` is the telephone number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub msisdn: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bank: Option<String>,
+}
+
+impl Beneficiary {
+    pub(crate) fn check(&self) -> Result<(), Rejection> {
+        let is_good = |text: &String| {
+            let length = text.chars().take(129).count();
+            (1..=128).contains(&length) && !text.contains(char::is_control)
+        };
+        let is_digits = |text: &String| text.bytes().all(|byte| byte.is_ascii_digit());
+        let has_one = self.account.is_some() != self.msisdn.is_some();
+        let texts =
+            [Some(&self.name), self.account.as_ref(), self.msisdn.as_ref(), self.bank.as_ref()];
+        let is_number = self
+            .msisdn
+            .as_ref()
+            .is_none_or(|msisdn| (6..=15).contains(&msisdn.len()) && is_digits(msisdn));
+        if has_one && is_number && texts.into_iter().flatten().all(is_good) {
+            return Ok(());
+        }
+        Err(Rejection::BadBeneficiary)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Scheduled { until: Timestamp },
+    Ready { not_before: Timestamp },
+    Submitting { lease_until: Timestamp },
+    Unconfirmed { asked: u32, not_found: u32, wait: Wait },
+    Processing { polls: u32, deadline: Timestamp, wait: Wait },
+    Stuck { reason: StuckReason, wait: Wait },
+    Success,
+    Failed { reason: String },
+    Cancelled,
+    Returned,
+    LateSuccess,
+}
+
+/// Between two queries, or with one in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    Until(Timestamp),
+    Asking { lease_until: Timestamp },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StuckReason {
+    /// All queries about an unknown outcome ended without an answer.
+    Ambiguous,
+    /// The channel accepted it and does not report an outcome.
+    Pending,
+    /// Both paid and not paid.
+    Conflict,
+}
+
+/// Evidence that arrived after the money moved and contradicts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Discrepancy {
+    /// The money was released, and the channel has paid: the merchant owes it.
+    PaidAfterRelease,
+    /// Settled as paid, and the channel reports that it was not.
+    Contradicted,
+    /// More than one attempt was paid.
+    PaidTwice,
+}
+
+impl Discrepancy {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PaidAfterRelease => "paid_after_release",
+            Self::Contradicted => "contradicted",
+            Self::PaidTwice => "paid_twice",
+        }
+    }
+}
+
+/// A decision that waits for a second operator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    #[serde(rename = "ruling")]
+    pub decision: super::Decision,
+    pub actor: String,
+    pub is_approver: bool,
+}
+
+impl StuckReason {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ambiguous => "ambiguous",
+            Self::Pending => "pending_too_long",
+            Self::Conflict => "conflict",
+        }
+    }
+}
+
+impl State {
+    pub const fn status(&self) -> &'static str {
+        match self {
+            Self::Scheduled { .. } => "SCHEDULED",
+            Self::Ready { .. } => "READY",
+            Self::Submitting { .. } => "SUBMITTING",
+            Self::Unconfirmed { .. } => "UNCONFIRMED",
+            Self::Processing { .. } => "PROCESSING",
+            Self::Stuck { .. } => "STUCK",
+            Self::Success => "SUCCESS",
+            Self::Failed { .. } => "FAILED",
+            Self::Cancelled => "CANCELLED",
+            Self::Returned => "RETURNED",
+            Self::LateSuccess => "LATE_SUCCESS",
+        }
+    }
+
+    /// The event emitted for this state.
+    pub const fn event(&self) -> &'static str {
+        match self {
+            Self::Scheduled { .. } => "payout.scheduled",
+            Self::Ready { .. } => "payout.ready",
+            Self::Submitting { .. } => "payout.submitting",
+            Self::Unconfirmed { .. } => "payout.unconfirmed",
+            Self::Processing { .. } => "payout.processing",
+            Self::Stuck { .. } => "payout.stuck",
+            Self::Success => "payout.success",
+            Self::Failed { .. } => "payout.failed",
+            Self::Cancelled => "payout.cancelled",
+            Self::Returned => "payout.returned",
+            Self::LateSuccess => "payout.late_success",
+        }
+    }
+
+    /// Why it failed, or why it is stuck.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Failed { reason } => Some(reason),
+            Self::Stuck { reason, .. } => Some(reason.name()),
+            Self::Scheduled { .. }
+            | Self::Ready { .. }
+            | Self::Submitting { .. }
+            | Self::Unconfirmed { .. }
+            | Self::Processing { .. }
+            | Self::Success
+            | Self::Cancelled
+            | Self::Returned
+            | Self::LateSuccess => None,
+        }
+    }
+
+    pub const fn is_final(&self) -> bool {
+        self.due().is_none()
+    }
+
+    /// The lease of the query in flight.
+    pub(super) const fn question(&self) -> Option<Timestamp> {
+        match self {
+            Self::Unconfirmed { wait: Wait::Asking { lease_until }, .. }
+            | Self::Processing { wait: Wait::Asking { lease_until }, .. }
+            | Self::Stuck { wait: Wait::Asking { lease_until }, .. } => Some(*lease_until),
+            Self::Unconfirmed { wait: Wait::Until(_), .. }
+            | Self::Processing { wait: Wait::Until(_), .. }
+            | Self::Stuck { wait: Wait::Until(_), .. }
+            | Self::Scheduled { .. }
+            | Self::Ready { .. }
+            | Self::Submitting { .. }
+            | Self::Success
+            | Self::Failed { .. }
+            | Self::Cancelled
+            | Self::Returned
+            | Self::LateSuccess => None,
+        }
+    }
+
+    /// When the next step is due, if no event comes first.
+    pub const fn due(&self) -> Option<Timestamp> {
+        match self {
+            Self::Scheduled { until } => Some(*until),
+            Self::Ready { not_before } => Some(*not_before),
+            Self::Submitting { lease_until } => Some(*lease_until),
+            Self::Unconfirmed { wait, .. }
+            | Self::Processing { wait, .. }
+            | Self::Stuck { wait, .. } => Some(match wait {
+                Wait::Until(time) | Wait::Asking { lease_until: time } => *time,
+            }),
+            Self::Success
+            | Self::Failed { .. }
+            | Self::Cancelled
+            | Self::Returned
+            | Self::LateSuccess => None,
+        }
+    }
+}
+
+/// The knowledge about all attempts together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Knowledge about the latest attempt; all earlier ones are known not to be paid.
+    Latest(Knowledge),
+    /// Contradicting evidence, or two attempts that may both be paid.
+    Conflict,
+}
+
+impl Payout {
+    pub fn due(&self) -> Option<Due> {
+        let at = self.state.due()?;
+        let lane = match self.family() {
+            Some(family) => format!("{family}{}", self.terms.channel),
+            None => LANE.to_owned(),
+        };
+        Some(Due { lane, at })
+    }
+
+    /// Whether the payout waits in this lane, if it waits.
+    pub(crate) fn waits_in(&self, lane: &str) -> bool {
+        match self.family() {
+            Some(family) => lane.strip_prefix(family) == Some(self.terms.channel.as_str()),
+            None => lane == LANE,
+        }
+    }
+
+    /// The prefix of its lane, if it is a lane of its channel.
+    const fn family(&self) -> Option<&'static str> {
+        match self.state {
+            State::Ready { .. } => Some(SUBMIT_LANE),
+            State::Scheduled { .. } => Some(SCHEDULE_LANE),
+            State::Submitting { .. }
+            | State::Unconfirmed { .. }
+            | State::Processing { .. }
+            | State::Stuck { .. }
+            | State::Success
+            | State::Failed { .. }
+            | State::Cancelled
+            | State::Returned
+            | State::LateSuccess => None,
+        }
+    }
+
+    pub fn latest(&self) -> Option<&Attempt> {
+        self.attempts.last()
+    }
+
+    /// The reference of the latest attempt at the channel.
+    pub fn reference(&self) -> &str {
+        self.latest().map_or("", |attempt| attempt.reference.as_str())
+    }
+
+    /// Why it failed, why it is stuck, or the discrepancy.
+    pub fn reason(&self) -> Option<&str> {
+        self.case.map(Discrepancy::name).or_else(|| self.state.reason())
+    }
+
+    /// Whether any evidence says that any attempt was paid.
+    pub(super) fn was_paid(&self) -> bool {
+        self.attempts.iter().any(Attempt::was_paid)
+    }
+
+    /// The attempt with evidence of payment, or else the latest.
+    pub(super) fn paid_attempt(&self) -> u32 {
+        let paid = || self.attempts.iter().filter(|attempt| attempt.was_paid());
+        // Of two paid attempts, a returned one has cost nothing.
+        let kept = paid().find(|attempt| attempt.knowledge() != Knowledge::Returned);
+        kept.or(paid().next()).or(self.latest()).map_or(0, |attempt| attempt.number)
+    }
+
+    /// Whether the settled attempt also has evidence that it was not paid.
+    pub(super) fn is_contradicted(&self) -> bool {
+        let settled = self.attempts.iter().find(|attempt| Some(attempt.number) == self.settled);
+        settled.is_some_and(|attempt| attempt.knowledge() == Knowledge::Conflict)
+    }
+
+    pub(super) fn was_returned(&self, number: Option<u32>) -> bool {
+        let mut attempts = self.attempts.iter();
+        attempts.any(|attempt| {
+            Some(attempt.number) == number && attempt.knowledge() == Knowledge::Returned
+        })
+    }
+
+    pub(super) fn known(&self) -> Known {
+        let Some((latest, earlier)) = self.attempts.split_last() else {
+            return Known::Latest(Knowledge::NotSent);
+        };
+        // A new attempt starts only after the earlier ones failed. If one of them is paid or live after all, two may be
+        // paid.
+        let has_revived = earlier.iter().any(|attempt| attempt.was_paid() || attempt.is_live());
+        match latest.knowledge() {
+            _ if has_revived => Known::Conflict,
+            Knowledge::Conflict => Known::Conflict,
+            knowledge @ (Knowledge::NotSent
+            | Knowledge::InFlight
+            | Knowledge::Unknown
+            | Knowledge::Accepted
+            | Knowledge::NotPaid { .. }
+            | Knowledge::Paid
+            | Knowledge::Returned) => Known::Latest(knowledge),
+        }
+    }
+}

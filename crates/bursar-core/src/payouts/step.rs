@@ -1,0 +1,335 @@
+//! One step: merges the evidence of an event, then `decide` decides from all knowledge.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::decide::{decide, due, next_attempt, settle};
+use super::event::{Answer, Decision, Event, ManualDecision, Outcome};
+use super::state::{Payout, Proposal, State, Wait};
+use crate::freezes::is_same_person;
+use crate::ids::Seed;
+use crate::payouts::attempt::{Attempt, Evidence, Source, Verdict};
+use crate::payouts::channel::{Channel, LEASE_SLACK};
+use crate::rejection::Rejection;
+
+/// Inputs of a step besides the payout.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'c> {
+    pub now: Timestamp,
+    pub seed: Seed,
+    /// The name of the payout, so that one seed gives different references to several payouts.
+    pub name: &'c str,
+    pub channel: &'c Channel,
+    /// While it is frozen, no new submission is sent.
+    pub is_frozen: bool,
+}
+
+/// The payout after the step, its bookings, and the effect to run after the commit is saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    pub payout: Payout,
+    pub bookings: Vec<Booking>,
+    pub effect: Option<Effect>,
+}
+
+/// A booking of a payout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Booking {
+    Reserve,
+    Settle,
+    Release,
+    /// Reverts the release: the channel has paid nevertheless.
+    TakeBackRelease,
+    Return,
+}
+
+/// The ledger event that puts the money of a payout on hold.
+pub(crate) const RESERVE: &str = "PAYOUT_RESERVE";
+
+impl Booking {
+    /// The ledger event of the booking; none for a revert.
+    pub const fn rule(self) -> Option<&'static str> {
+        match self {
+            Self::Reserve => Some(RESERVE),
+            Self::Settle => Some("PAYOUT_SETTLE"),
+            Self::Release => Some("PAYOUT_RELEASE"),
+            Self::Return => Some("PAYOUT_RETURN"),
+            Self::TakeBackRelease => None,
+        }
+    }
+}
+
+/// A call to the channel after the commit is saved. After the lease ends it must not start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    Submit { attempt: u32, r#try: u32, lease_until: Timestamp },
+    Query { attempt: u32, lease_until: Timestamp },
+}
+
+/// A limit against endless attempts by manual decisions.
+const ATTEMPTS_MAX: usize = 20;
+
+pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Step, Rejection> {
+    let mut payout = payout.clone();
+    match event {
+        Event::Due => Ok(due(payout, context)),
+        Event::Submitted { attempt, r#try, .. } if !was_planned(&payout, *attempt, *r#try) => {
+            // As evidence, it would be about a try that is not made yet.
+            Ok(Step::stays(payout))
+        }
+        Event::Submitted { attempt, r#try, outcome } => {
+            end_try(&mut payout, *attempt, *r#try);
+            let evidence = submission_evidence(*r#try, outcome);
+            let new_evidence = merge(&mut payout, *attempt, evidence, context.now);
+            Ok(decide(payout, new_evidence, context))
+        }
+        Event::Queried { attempt, lease_until, answer } => {
+            let evidence = query_evidence(answer);
+            let new_evidence =
+                evidence.and_then(|evidence| merge(&mut payout, *attempt, evidence, context.now));
+            // A repeated answer, or an answer to an expired query, counts as evidence only; it does not move the timer.
+            if payout.state.question() == Some(*lease_until) {
+                asked(&mut payout, *answer == Answer::NotFound, context);
+            }
+            Ok(decide(payout, new_evidence, context))
+        }
+        Event::EvidenceReceived { attempt, evidence } => {
+            let new_evidence = merge(&mut payout, *attempt, evidence.clone(), context.now);
+            Ok(decide(payout, new_evidence, context))
+        }
+        Event::CancelAsked => cancel(payout),
+        Event::Decided(decision) => ruled(payout, decision, context),
+    }
+}
+
+impl Step {
+    pub(super) fn to(payout: Payout, state: State, bookings: &[Booking]) -> Self {
+        let payout = Payout { state, proposal: None, ..payout };
+        Self { payout, bookings: bookings.to_vec(), effect: None }
+    }
+
+    pub(super) fn stays(payout: Payout) -> Self {
+        Self { payout, bookings: Vec::new(), effect: None }
+    }
+}
+
+fn end_try(payout: &mut Payout, number: u32, r#try: u32) {
+    let mut attempts = payout.attempts.iter_mut();
+    if let Some(attempt) = attempts.find(|attempt| attempt.number == number) {
+        attempt.ended = attempt.ended.max(Some(r#try));
+    }
+}
+
+fn submission_evidence(r#try: u32, outcome: &Outcome) -> Evidence {
+    let source = Source::Submission;
+    let (verdict, provider_reference, detail) = match outcome {
+        Outcome::NotSent { detail } => (Verdict::NotSent { r#try }, None, Some(detail.clone())),
+        Outcome::Rejected { is_retryable, detail } => {
+            let verdict = Verdict::Refused { r#try, is_retryable: *is_retryable };
+            (verdict, None, Some(detail.clone()))
+        }
+        Outcome::Accepted { provider_reference } => {
+            (Verdict::Accepted, provider_reference.clone(), None)
+        }
+        Outcome::Paid { provider_reference } => (Verdict::Paid, provider_reference.clone(), None),
+        // The channel has this reference; queries will show its outcome.
+        Outcome::Duplicate => (Verdict::Accepted, None, Some("duplicate".to_owned())),
+        Outcome::Unknown { detail } => (Verdict::Unknown { r#try }, None, Some(detail.clone())),
+    };
+    Evidence { source, verdict, provider_reference, detail, digest: None }
+}
+
+fn was_planned(payout: &Payout, number: u32, r#try: u32) -> bool {
+    payout.attempts.iter().any(|attempt| attempt.number == number && r#try <= attempt.tries)
+}
+
+/// Evidence that is new to the attempt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewEvidence {
+    pub(super) attempt: u32,
+    pub(super) verdict: Verdict,
+}
+
+/// Evidence about an unknown attempt is ignored.
+pub(super) fn merge(
+    payout: &mut Payout,
+    number: u32,
+    evidence: Evidence,
+    now: Timestamp,
+) -> Option<NewEvidence> {
+    let verdict = evidence.verdict;
+    let attempt = payout.attempts.iter_mut().find(|attempt| attempt.number == number)?;
+    attempt.merge(evidence, now).then_some(NewEvidence { attempt: number, verdict })
+}
+
+/// The evidence in an answer, if any.
+fn query_evidence(answer: &Answer) -> Option<Evidence> {
+    let source = Source::Query;
+    match answer {
+        Answer::Paid { provider_reference } => Some(Evidence {
+            provider_reference: provider_reference.clone(),
+            ..Evidence::new(source, Verdict::Paid)
+        }),
+        Answer::NotPaid { is_retryable, detail } => Some(Evidence {
+            detail: Some(detail.clone()),
+            ..Evidence::new(source, Verdict::NotPaid { is_retryable: *is_retryable })
+        }),
+        Answer::Pending { provider_reference } => Some(Evidence {
+            provider_reference: provider_reference.clone(),
+            ..Evidence::new(source, Verdict::Accepted)
+        }),
+        Answer::Returned { detail } => Some(Evidence {
+            detail: Some(detail.clone()),
+            ..Evidence::new(source, Verdict::Returned)
+        }),
+        Answer::NotFound | Answer::Failed { .. } => None,
+    }
+}
+
+/// Schedules the next query, or ends the queries.
+pub(super) fn asked(payout: &mut Payout, is_not_found: bool, context: &Context<'_>) {
+    let clocks = &context.channel.clocks;
+    let until = |after: SignedDuration| Wait::Until(later(context.now, after));
+    match &mut payout.state {
+        State::Unconfirmed { asked, not_found, wait } => {
+            *asked = asked.saturating_add(1);
+            *not_found = if is_not_found { not_found.saturating_add(1) } else { 0 };
+            let index = usize::try_from(*asked).unwrap_or(usize::MAX);
+            let after = clocks.requeries.get(index).or(clocks.requeries.last());
+            *wait = until(after.copied().unwrap_or(clocks.poll_interval));
+            if *not_found >= NOT_FOUND_MIN && is_absence_proven(payout, context) {
+                disprove_tries(payout, context.now);
+            }
+        }
+        State::Processing { polls, wait, .. } => {
+            *polls = polls.saturating_add(1);
+            *wait = until(clocks.poll_after(*polls));
+        }
+        State::Stuck { wait, .. } => *wait = until(clocks.review_poll()),
+        State::Scheduled { .. }
+        | State::Ready { .. }
+        | State::Submitting { .. }
+        | State::Success
+        | State::Failed { .. }
+        | State::Cancelled
+        | State::Returned
+        | State::LateSuccess => {}
+    }
+}
+
+/// How often in a row the channel must answer “not found”.
+const NOT_FOUND_MIN: u32 = 2;
+
+/// Whether “not found” proves absence: the channel guarantees it, and its visibility window has passed.
+///
+/// The window is real time, and clocks differ from it: a clock may run a tenth too fast, and the clock of another
+/// process may differ by some seconds.
+fn is_absence_proven(payout: &Payout, context: &Context<'_>) -> bool {
+    let Channel { visibility_window, not_found_is_final, clocks, .. } = context.channel;
+    let sent_by = payout.latest().and_then(|attempt| attempt.sent_by);
+    let lease = clocks.submit_timeout.saturating_add(LEASE_SLACK);
+    let tenth = lease.saturating_add(*visibility_window).checked_div(10).unwrap_or_default();
+    let wait = visibility_window.saturating_add(tenth).saturating_add(LEASE_SLACK);
+    *not_found_is_final && sent_by.is_some_and(|sent_by| later(sent_by, wait) < context.now)
+}
+
+fn disprove_tries(payout: &mut Payout, now: Timestamp) {
+    let Some(attempt) = payout.attempts.last_mut() else { return };
+    for r#try in 1..=attempt.tries {
+        let detail = Some("the channel does not know it".to_owned());
+        let evidence =
+            Evidence { detail, ..Evidence::new(Source::Query, Verdict::NotSent { r#try }) };
+        attempt.merge(evidence, now);
+    }
+}
+
+/// A payout that the channel may pay cannot be cancelled.
+fn cancel(payout: Payout) -> Result<Step, Rejection> {
+    let is_live = payout.attempts.iter().any(Attempt::is_live) || payout.was_paid();
+    match payout.state {
+        State::Scheduled { .. } | State::Ready { .. } if !is_live => {
+            Ok(Step::to(payout, State::Cancelled, &[Booking::Release]))
+        }
+        State::Scheduled { .. }
+        | State::Ready { .. }
+        | State::Submitting { .. }
+        | State::Unconfirmed { .. }
+        | State::Processing { .. }
+        | State::Stuck { .. }
+        | State::Success
+        | State::Failed { .. }
+        | State::Cancelled
+        | State::Returned
+        | State::LateSuccess => Err(Rejection::NotCancellable { status: payout.state.status() }),
+    }
+}
+
+/// An operator decides about a stuck payout. Where two are needed, the first decision is only a proposal.
+fn ruled(
+    payout: Payout,
+    decision: &ManualDecision,
+    context: &Context<'_>,
+) -> Result<Step, Rejection> {
+    let State::Stuck { reason, .. } = payout.state else {
+        return Err(Rejection::NotStuck { status: payout.state.status() });
+    };
+    let ManualDecision { decision, actor, is_approver, evidence, needs_two } = decision;
+    if *needs_two {
+        match &payout.proposal {
+            Some(proposal)
+                if proposal.decision == *decision && is_same_person(&proposal.actor, actor) =>
+            {
+                return Err(Rejection::SecondPersonNeeded { actor: actor.clone() });
+            }
+            Some(proposal)
+                if proposal.decision == *decision && !proposal.is_approver && !is_approver =>
+            {
+                return Err(Rejection::ApproverNeeded { actor: actor.clone() });
+            }
+            Some(proposal) if proposal.decision == *decision => {}
+            Some(_) | None => {
+                let (decision, actor, is_approver) = (*decision, actor.clone(), *is_approver);
+                let proposal = Some(Proposal { decision, actor, is_approver });
+                return Ok(Step::stays(Payout { proposal, ..payout }));
+            }
+        }
+    }
+    let number = match decision {
+        Decision::ConfirmPaid => payout.paid_attempt(),
+        Decision::ConfirmNotPaid | Decision::KeepWaiting | Decision::NewAttempt => {
+            payout.latest().map_or(0, |attempt| attempt.number)
+        }
+    };
+    let evidence_of = |verdict| Evidence {
+        detail: Some(evidence.clone()),
+        ..Evidence::new(Source::Operator, verdict)
+    };
+    let mut payout = payout;
+    match decision {
+        Decision::ConfirmPaid => {
+            merge(&mut payout, number, evidence_of(Verdict::Paid), context.now);
+            Ok(settle(payout, number, State::Success, vec![Booking::Settle]))
+        }
+        Decision::ConfirmNotPaid => {
+            let verdict = Verdict::NotPaid { is_retryable: false };
+            merge(&mut payout, number, evidence_of(verdict), context.now);
+            let state = State::Failed { reason: "confirmed_not_paid".to_owned() };
+            Ok(Step::to(payout, state, &[Booking::Release]))
+        }
+        Decision::KeepWaiting => {
+            let wait = Wait::Until(later(context.now, context.channel.clocks.review_poll()));
+            Ok(Step::to(payout, State::Stuck { reason, wait }, &[]))
+        }
+        Decision::NewAttempt => {
+            if payout.was_paid() || payout.attempts.len() >= ATTEMPTS_MAX {
+                return Err(Rejection::NoNewAttempt { attempts: payout.attempts.len() });
+            }
+            let verdict = Verdict::NotPaid { is_retryable: true };
+            merge(&mut payout, number, evidence_of(verdict), context.now);
+            Ok(next_attempt(payout, context.now, context))
+        }
+    }
+}
+
+pub(super) fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
+    time.saturating_add(by).unwrap_or(Timestamp::MAX)
+}

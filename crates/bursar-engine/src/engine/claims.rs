@@ -1,0 +1,75 @@
+//! The claims of the next turn: from which lanes, and how many due flows of each.
+
+use bursar_core::flow::{ClaimDue, KINDS, LaneScope};
+use bursar_core::turn::{Body, DueClaim, FairClaim, ReadPlan};
+use jiff::{SignedDuration, Timestamp};
+
+use super::bisect::Origin;
+use super::{Engine, WEBHOOKS};
+
+impl Engine {
+    /// The claims of the next turn: lanes of channels only with free slots, and nothing new when stopping.
+    pub(super) fn due_claims(&mut self, now: Timestamp) -> Vec<(String, Origin, Body)> {
+        // A clock that was set back does not stop the claims.
+        let since = self.claimed_at.map(|time| now.duration_since(time));
+        let is_long =
+            |since: SignedDuration| since.is_negative() || since >= self.limits.claim_every;
+        let is_time = self.tick_pending && since.is_none_or(is_long);
+        if self.is_stopping || !(is_time || self.has_backlog) {
+            return Vec::new();
+        }
+        self.claimed_at = Some(now);
+        self.tick_pending = false;
+        self.has_backlog = false;
+        let claim = |(lane, free): (String, u32)| {
+            let throttle = self.bisection.throttle(&lane).unwrap_or(free);
+            let limit = self.limits.claim_max.min(free).min(throttle);
+            let origin = Origin::Claim { lane: lane.clone(), limit };
+            (limit > 0).then(|| (lane.clone(), origin, ClaimDue { lane, limit }.into()))
+        };
+        let mut claims: Vec<_> = self.lanes(now).filter_map(claim).collect();
+        claims.extend(self.delivery_claim(now));
+        claims
+    }
+
+    fn delivery_claim(&mut self, now: Timestamp) -> Option<(String, Origin, Body)> {
+        if self.bisection.is_paused(WEBHOOKS, now) {
+            return None;
+        }
+        let limit = self.bisection.throttle(WEBHOOKS).unwrap_or(self.limits.claim_max);
+        let round = self.webhooks.round(now, limit, self.limits.deliveries_max)?;
+        Some((WEBHOOKS.to_owned(), Origin::StartDeliveries(round.clone()), round.into()))
+    }
+
+    /// The lanes of all kinds that are not paused, and how many flows of each may be claimed.
+    fn lanes(&self, now: Timestamp) -> impl Iterator<Item = (String, u32)> {
+        let (mut shared, mut by_channel) = (Vec::new(), Vec::new());
+        for lane in KINDS.iter().flat_map(|kind| kind.lanes) {
+            match lane.scope {
+                LaneScope::Kind => shared.push((lane.name.to_owned(), u32::MAX)),
+                LaneScope::Channel { takes_slot } => {
+                    let limit = |free: &u32| if takes_slot { *free } else { u32::MAX };
+                    let slots = self.free_slots.iter();
+                    let lanes =
+                        slots.map(|(name, free)| (format!("{}{name}", lane.name), limit(free)));
+                    by_channel.extend(lanes);
+                }
+            }
+        }
+        let lanes = shared.into_iter().chain(by_channel);
+        lanes.filter(move |(lane, _)| !self.bisection.is_paused(lane, now))
+    }
+
+    /// The first flow of each lane that is due by then.
+    pub(crate) fn first_due(&self, now: Timestamp, until: Timestamp) -> ReadPlan {
+        let claim = |(lane, _)| DueClaim { lane, now: until, limit: 1 };
+        let due = self.lanes(now).map(claim).collect();
+        let fair = FairClaim::first_deliveries(until, &self.webhooks.blocked(now)).into();
+        ReadPlan { due, fair, ..ReadPlan::default() }
+    }
+
+    /// When the first breaker of an endpoint closes by then.
+    pub(crate) fn next_unblocked(&self, now: Timestamp, until: Timestamp) -> Option<Timestamp> {
+        self.webhooks.next_unblocked(now, until)
+    }
+}

@@ -1,0 +1,273 @@
+//! The history and the explanation of a payout: its events, the evidence of its attempts, and what it waits for.
+
+use axum::Json as Reply;
+use axum::extract::{Path, State as AppState};
+use bursar_core::feed::FeedEvent;
+use bursar_core::flow::Flow;
+use bursar_core::freezes::Control;
+use bursar_core::payouts::attempt::{Attempt, Knowledge, Source, Verdict};
+use bursar_core::payouts::{Payout, State, StuckReason, Wait};
+use bursar_store::{Browse as _, Query as _};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::lists::Listed;
+use crate::App;
+use crate::auth::Caller;
+use crate::problem::Problem;
+
+/// An event of a payout.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct TimelineEvent {
+    id: String,
+    /// Counts from 1 without gaps.
+    sequence: u64,
+    #[serde(rename = "type")]
+    kind: String,
+    #[schema(value_type = String, format = DateTime)]
+    time: Timestamp,
+    /// The payout at that time.
+    data: Value,
+}
+
+impl TimelineEvent {
+    pub(super) fn new(event: FeedEvent) -> Self {
+        Self {
+            id: event.id.to_string(),
+            sequence: event.sequence,
+            kind: event.kind,
+            time: event.time,
+            data: serde_json::from_str(&event.data).unwrap_or(Value::Null),
+        }
+    }
+}
+
+/// Why a payout has its status.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Explanation {
+    id: String,
+    status: String,
+    version: u64,
+    /// A text: the status, what it means for the money, and what happens next.
+    summary: String,
+    /// Whether the money is on hold, settled or released.
+    money: &'static str,
+    /// A freeze applies: nothing is submitted while it holds.
+    is_frozen: bool,
+    /// The time of its next step, if no event arrives before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    next_at: Option<Timestamp>,
+    attempts: Vec<AttemptView>,
+}
+
+/// One submission to the channel, and the evidence about it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AttemptView {
+    number: u32,
+    reference: String,
+    /// How many tries were started.
+    tries: u32,
+    /// The conclusion from all evidence.
+    knowledge: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider_reference: Option<String>,
+    evidence: Vec<EvidenceView>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EvidenceView {
+    source: &'static str,
+    verdict: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    /// SHA-256 of the bytes that the evidence was read from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+}
+
+impl Explanation {
+    /// Merchants do not see the actors and notes of staff.
+    pub(super) fn new(flow: &Flow, control: &Control, caller: &Caller) -> Option<Self> {
+        let payout = flow.state.payout()?;
+        let is_frozen = control.is_frozen(&payout.terms.channel, &flow.merchant);
+        Some(Self {
+            id: flow.name(),
+            status: payout.state.status().to_owned(),
+            version: flow.version,
+            summary: summary(payout, is_frozen, caller),
+            money: money(&payout.state),
+            is_frozen,
+            next_at: flow.due().map(|due| due.at),
+            attempts: payout.attempts.iter().map(|attempt| attempt_view(attempt, caller)).collect(),
+        })
+    }
+}
+
+/// List the payout's events, oldest first.
+#[utoipa::path(get, path = "/v1/payouts/{id}/timeline", tag = "payouts", params(("id" = String, Path)),
+    responses((status = 200, body = Listed<TimelineEvent>), (status = 404, body = Problem)))]
+pub(super) async fn timeline(
+    AppState(app): AppState<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Reply<Listed<TimelineEvent>>, Problem> {
+    let name = app.find_flow::<Payout>(&caller, &id).await?.name();
+    let read = app.0.readers.read(async move |store| store.events_of(&name, 0, 1_000).await);
+    let data = read.await?.into_iter().map(TimelineEvent::new).collect();
+    Ok(Reply(Listed { data, next_cursor: None }))
+}
+
+/// Explain the status of a payout: the evidence, its source, and what the payout waits for.
+#[utoipa::path(get, path = "/v1/payouts/{id}/explain", tag = "payouts", params(("id" = String, Path)),
+    responses((status = 200, body = Explanation), (status = 404, body = Problem)))]
+pub(super) async fn explain(
+    AppState(app): AppState<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Reply<Explanation>, Problem> {
+    let flow = app.find_flow::<Payout>(&caller, &id).await?;
+    let control = app.0.readers.read(async |store| store.control().await).await?;
+    let explanation = Explanation::new(&flow, &control, &caller);
+    Ok(Reply(explanation.ok_or_else(|| Problem::not_found("this id"))?))
+}
+
+fn summary(payout: &Payout, is_frozen: bool, caller: &Caller) -> String {
+    let channel = &payout.terms.channel;
+    let words = match &payout.state {
+        State::Scheduled { until } => format!("It waits for its time, {until}."),
+        State::Ready { .. } if is_frozen => {
+            "It could be sent, but sending is frozen; it goes on when the freeze is lifted.".to_owned()
+        }
+        State::Ready { .. } => format!("It waits for a free place at {channel}."),
+        State::Submitting { lease_until } => {
+            format!("It is being sent to {channel}; without an answer by {lease_until} its outcome is unknown.")
+        }
+        State::Unconfirmed { asked, .. } => format!(
+            "It was sent and its outcome is unknown. It is never sent again on a guess: {channel} was asked {asked} times and is asked again."
+        ),
+        State::Processing { polls, deadline, .. } => format!(
+            "{channel} has accepted it and will say how it ends. It was asked {polls} times; after {deadline} an operator must look."
+        ),
+        State::Stuck { reason, .. } => match reason {
+            StuckReason::Ambiguous => format!(
+                "{channel} was asked again and again and does not say whether it was paid. An operator must find out and decide; callbacks and slow questions go on."
+            ),
+            StuckReason::Pending => format!(
+                "{channel} has accepted it and does not come to an end. An operator must find out and decide."
+            ),
+            StuckReason::Conflict => {
+                "There is evidence that it was paid and evidence that it was not. An operator must decide.".to_owned()
+            }
+        },
+        State::Success => "It was paid.".to_owned(),
+        State::Failed { reason } => format!("It was not paid: {reason}."),
+        State::Cancelled => "It was cancelled before anything was sent.".to_owned(),
+        State::Returned => "It was paid, and the money came back.".to_owned(),
+        State::LateSuccess => {
+            "The money was given back, and then it turned out that it had been paid: the release was taken back and the payout settled."
+                .to_owned()
+        }
+    };
+    let waiting = match &payout.proposal {
+        Some(proposal) => {
+            let who = if caller.is_staff() { &proposal.actor } else { "One person" };
+            format!(" {who} has decided; a second person must decide the same.")
+        }
+        None => String::new(),
+    };
+    let asking = match payout.state {
+        State::Unconfirmed { wait: Wait::Asking { .. }, .. }
+        | State::Processing { wait: Wait::Asking { .. }, .. }
+        | State::Stuck { wait: Wait::Asking { .. }, .. } => " A question is on its way now.",
+        State::Scheduled { .. }
+        | State::Ready { .. }
+        | State::Submitting { .. }
+        | State::Unconfirmed { .. }
+        | State::Processing { .. }
+        | State::Stuck { .. }
+        | State::Success
+        | State::Failed { .. }
+        | State::Cancelled
+        | State::Returned
+        | State::LateSuccess => "",
+    };
+    format!("{words}{waiting}{asking}")
+}
+
+const fn money(state: &State) -> &'static str {
+    match state {
+        State::Scheduled { .. }
+        | State::Ready { .. }
+        | State::Submitting { .. }
+        | State::Unconfirmed { .. }
+        | State::Processing { .. }
+        | State::Stuck { .. } => "on hold: amount, fee and VAT are put aside",
+        State::Success | State::LateSuccess => "settled: it has left through the bank",
+        State::Failed { .. } | State::Cancelled => "released: the merchant has it back",
+        State::Returned => "settled, and given back to the merchant after its return",
+    }
+}
+
+fn attempt_view(attempt: &Attempt, caller: &Caller) -> AttemptView {
+    let is_visible = |source| source != Source::Operator || caller.is_staff();
+    let views = attempt.evidence().map(|(evidence, at)| EvidenceView {
+        source: source(evidence.source),
+        verdict: verdict(evidence.verdict),
+        at: *at,
+        detail: evidence.detail.clone().filter(|_| is_visible(evidence.source)),
+        digest: evidence.digest.clone(),
+    });
+    let mut evidence: Vec<EvidenceView> = views.collect();
+    evidence.sort_by_key(|evidence| evidence.at);
+    AttemptView {
+        number: attempt.number,
+        reference: attempt.reference.clone(),
+        tries: attempt.tries,
+        knowledge: knowledge(attempt.knowledge()),
+        provider_reference: attempt.provider_reference().map(str::to_owned),
+        evidence,
+    }
+}
+
+const fn knowledge(knowledge: Knowledge) -> &'static str {
+    match knowledge {
+        Knowledge::NotSent => "not_sent",
+        Knowledge::InFlight => "in_flight",
+        Knowledge::Unknown => "unknown",
+        Knowledge::Accepted => "accepted",
+        Knowledge::NotPaid { .. } => "not_paid",
+        Knowledge::Paid => "paid",
+        Knowledge::Returned => "returned",
+        Knowledge::Conflict => "conflict",
+    }
+}
+
+const fn source(source: Source) -> &'static str {
+    match source {
+        Source::Submission => "submission",
+        Source::Callback => "callback",
+        Source::Query => "query",
+        Source::Operator => "operator",
+    }
+}
+
+fn verdict(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::NotSent { r#try } => format!("try {try} was not sent"),
+        Verdict::Unknown { r#try } => format!("the outcome of try {try} is unknown"),
+        Verdict::Refused { r#try, is_retryable: true } => format!("try {try} was refused for now"),
+        Verdict::Refused { r#try, is_retryable: false } => format!("try {try} was refused"),
+        Verdict::Accepted => "accepted".to_owned(),
+        Verdict::Paid => "paid".to_owned(),
+        Verdict::NotPaid { is_retryable: true } => {
+            "not paid, another attempt may do better".to_owned()
+        }
+        Verdict::NotPaid { is_retryable: false } => "not paid".to_owned(),
+        Verdict::Returned => "returned".to_owned(),
+    }
+}

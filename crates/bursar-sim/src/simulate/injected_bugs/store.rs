@@ -1,0 +1,115 @@
+//! Stores that do their part wrong.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use bursar_core::ids::{CommitId, Seed, TransactionId};
+use bursar_core::ledger::Transaction;
+use bursar_core::money::Money;
+use bursar_core::numscript::Name;
+use bursar_core::turn::{AccountWrite, Commit, FlowWrite, HoldWrite, ReadPlan, ReadSet};
+use bursar_store::{StoreError, Turn};
+
+use super::InjectedBug;
+use crate::simulate::faulty::{Saw, Side};
+
+/// Saves in the real store, unless a bug is injected; records what was really saved.
+pub(crate) async fn save<T: Turn>(
+    mut inner: T,
+    id: CommitId,
+    commit: &Commit,
+    side: &Rc<RefCell<Side>>,
+    is_lost_from_sight: bool,
+) -> Result<(), StoreError> {
+    let bug = side.borrow().bug;
+    let mut saved = commit.clone();
+    match bug {
+        Some(InjectedBug::StoreLosesCommits) if side.borrow_mut().bug_dice.chance(30) => {
+            return Ok(());
+        }
+        Some(InjectedBug::StoreDropsEvents) if side.borrow_mut().bug_dice.chance(100) => {
+            saved.events.pop();
+        }
+        Some(InjectedBug::StoreLosesDeliveries) if side.borrow_mut().bug_dice.chance(100) => {
+            let is_new_delivery = |write: &FlowWrite| {
+                write.before.is_none() && write.after.state.delivery().is_some()
+            };
+            let new = saved.flows.iter().position(is_new_delivery);
+            new.map(|new| saved.flows.remove(new));
+        }
+        Some(InjectedBug::StoreSavesTwice) if is_lost_from_sight => double(&mut saved),
+        Some(InjectedBug::StoreForgetsVersions) => {
+            let found = inner.load(&needed(commit)).await?;
+            overwrite(&mut saved, &found);
+        }
+        Some(_) | None => {}
+    }
+    inner.save(id, &saved).await?;
+    side.borrow_mut().saw.push(Saw::Saved(Box::new(saved)));
+    Ok(())
+}
+
+/// Every posting once more, under other names.
+fn double(commit: &mut Commit) {
+    let again = |(transaction, number): (&Transaction, u64)| Transaction {
+        id: TransactionId::new(transaction.inserted_at, &Seed::from(number), number),
+        reference: format!("{}-again", transaction.reference),
+        ..transaction.clone()
+    };
+    let again: Vec<Transaction> = commit.transactions.iter().zip(1..).map(again).collect();
+    commit.transactions.extend(again);
+    for write in &mut commit.accounts {
+        let money = write.after.balance;
+        let minor = money.minor().saturating_add(write.delta);
+        write.after.balance = Money::from_minor(minor, money.currency());
+        write.delta = write.delta.saturating_mul(2);
+        write.least_opening = None;
+    }
+}
+
+/// Everything that a commit writes, as it is now.
+fn needed(commit: &Commit) -> ReadPlan {
+    let account =
+        |write: &AccountWrite| (Name::clone(&write.address), write.after.balance.currency());
+    ReadPlan {
+        accounts: commit.accounts.iter().map(account).collect(),
+        flows: commit.flows.iter().map(|write| write.after.id).collect(),
+        holds: commit.holds.iter().map(|write| write.key.clone()).collect(),
+        registry: commit.records.iter().map(|write| write.after.key()).collect(),
+        control: true,
+        ..ReadPlan::default()
+    }
+}
+
+/// As if the decision had been made on what is there now.
+fn overwrite(commit: &mut Commit, found: &ReadSet) {
+    let balances: BTreeMap<_, _> = found
+        .accounts
+        .iter()
+        .map(|(address, account)| {
+            ((Name::clone(address), account.balance.currency()), account.balance.minor())
+        })
+        .collect();
+    for AccountWrite { address, after, delta, least_opening } in &mut commit.accounts {
+        let currency = after.balance.currency();
+        let opening = balances.get(&(Name::clone(address), currency)).copied().unwrap_or_default();
+        after.balance = Money::from_minor(opening.saturating_add(*delta), currency);
+        *least_opening = None;
+    }
+    for FlowWrite { before, after } in &mut commit.flows {
+        *before = found.flows.iter().find(|flow| flow.id == after.id).cloned();
+    }
+    for HoldWrite { key, before, .. } in &mut commit.holds {
+        *before = found.holds.iter().find(|(known, _)| known == key).map(|(_, hold)| hold.clone());
+    }
+    for write in &mut commit.records {
+        let key = write.after.key();
+        let known = found.registry.iter().find(|record| record.key() == key);
+        write.before = known.map(|record| record.version);
+    }
+    if let (Some(write), Some(control)) = (&mut commit.control, &found.control) {
+        write.version = control.version;
+    }
+    commit.relied_on.clear();
+}

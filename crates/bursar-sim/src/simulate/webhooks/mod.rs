@@ -1,0 +1,27 @@
+//! Webhooks: endpoints and their receivers, the calls to them, and what the auditor checks.
+
+mod audit;
+mod calls;
+mod coverage;
+pub(crate) mod endpoint_admins;
+mod receiver;
+
+use super::kinds::Kind;
+
+pub(crate) use audit::Books;
+pub(crate) use calls::{CallEvent, InFlight, WebhookCall};
+pub(crate) use coverage::{causes, count_delivery, outcome_name};
+pub(crate) use receiver::Receivers;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "delivery",
+    letter: 'D',
+    arrows: &[
+        ("PENDING", &["DELIVERING", "CANCELLED", "DELIVERED"]),
+        ("DELIVERING", &["DELIVERED", "WAITING_RETRY", "PENDING", "DLQ", "CANCELLED"]),
+        ("WAITING_RETRY", &["DELIVERING", "CANCELLED", "DELIVERED"]),
+        ("DLQ", &["PENDING", "DELIVERED"]),
+        ("CANCELLED", &["PENDING", "DELIVERED"]),
+        ("DELIVERED", &["PENDING"]),
+    ],
+};

@@ -1,0 +1,47 @@
+//! Runs a suite on every store: `on_every_store!` makes one module per store, with one test per suite.
+
+/// A suite is an `async fn` of the calling module that takes a store.
+macro_rules! on_every_store {
+    ($($suite:ident,)*) => {
+        mod memory {
+            use bursar_store::Memory;
+
+            use crate::workload::block_on;
+
+            $(#[test]
+            fn $suite() {
+                block_on(super::$suite(Memory::default()));
+            })*
+        }
+
+        mod sqlite {
+            use bursar_store::Sqlite;
+
+            use crate::scratch::Scratch;
+            use crate::workload::block_on;
+
+            $(#[test]
+            fn $suite() {
+                let scratch = Scratch::new();
+                block_on(super::$suite(Sqlite::open(scratch.path()).unwrap()));
+            })*
+        }
+
+        mod postgres {
+            use bursar_store::Postgres;
+
+            use crate::cluster::Cluster;
+            use crate::workload::block_on;
+
+            $(#[test]
+            fn $suite() {
+                let cluster = Cluster::start();
+                block_on(async {
+                    super::$suite(Postgres::open(&cluster.url()).await.unwrap()).await;
+                });
+            })*
+        }
+    };
+}
+
+pub(crate) use on_every_store;

@@ -1,0 +1,264 @@
+//! The load on the engines: a hostile provider with its own books, and clients that record every acknowledged request.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bursar_connect::{Secret, callback};
+use bursar_core::money::Money;
+use serde_json::{Value, json};
+
+use super::fault::Fault;
+use crate::caller::Caller;
+use crate::process::Process;
+
+/// The admin key.
+pub(super) const KEY: &str = "kill";
+pub(super) const MERCHANTS: usize = 7;
+/// The beneficiary of all payouts; only the books and the provider may contain it.
+pub(super) const MSISDN: &str = "923001234567";
+/// Concurrent clients.
+pub(super) const CLIENTS: usize = 8;
+
+pub(super) struct Load {
+    pub(super) provider: Process,
+    /// Addresses of the engines.
+    pub(super) addresses: Vec<String>,
+    /// The number of payouts; without it, until the run is over.
+    pub(super) payouts: Option<usize>,
+    /// Pause between two payouts of a client.
+    pub(super) rest: Duration,
+    pub(super) started: Instant,
+    pub(super) is_over: AtomicBool,
+    /// A check has failed: all threads stop.
+    pub(super) has_failed: AtomicBool,
+    pub(super) made: AtomicUsize,
+    pub(super) acknowledged: Mutex<Acknowledged>,
+    /// Injected faults, and how often.
+    pub(super) happened: Mutex<BTreeMap<Fault, usize>>,
+}
+
+/// Acknowledged requests, which must never be lost.
+#[derive(Default)]
+pub(super) struct Acknowledged {
+    /// Payouts by id: the merchant, and the cost if it is paid.
+    pub(super) payouts: BTreeMap<String, (String, i64)>,
+    /// Pay-ins of each merchant.
+    pub(super) collected: BTreeMap<String, i64>,
+    pub(super) payins: usize,
+    /// Workflow ids of these payouts, on Temporal.
+    pub(super) keys: BTreeSet<String>,
+}
+
+/// The fields of a payout that the checks use.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) id: String,
+    pub(super) reference: String,
+    pub(super) version: u64,
+}
+
+pub(super) type Statuses = BTreeMap<String, Vec<Seen>>;
+
+impl Load {
+    /// Sends a request to one engine after the other until one answers. A write has a short timeout and is retried with
+    /// the same key; a read has a long one.
+    pub(super) fn send_until_answered(
+        &self,
+        first: usize,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Value {
+        let patience = Duration::from_secs(if method == "GET" { 300 } else { 3 });
+        let started = Instant::now();
+        let mut answered = None;
+        for turn in first.. {
+            let address = &self.addresses[turn % self.addresses.len()];
+            let caller = Caller::new(address, Some(KEY)).within(patience);
+            let answer = caller.try_ask(method, path, headers, body.as_bytes());
+            match answer {
+                Some(answer) if answer.status < 300 => return answer.json(),
+                // The engine is down or went down before it answered: retry with the same key.
+                Some(answer) if [429, 503].contains(&answer.status) => answered = Some(answer),
+                None => {}
+                Some(answer) => panic!("{method} {path}: {answer:?}"),
+            }
+            assert!(!self.has_failed.load(Ordering::Relaxed), "given up, because another failed");
+            assert!(
+                started.elapsed() < Duration::from_mins(3),
+                "no engine answers {method} {path} {headers:?}; the last answer was {answered:?}"
+            );
+            thread::sleep(Duration::from_millis(20));
+        }
+        Value::Null
+    }
+
+    pub(super) fn get(&self, path: &str) -> Value {
+        self.send_until_answered(0, "GET", path, &[], "")
+    }
+
+    /// All payouts by status.
+    pub(super) fn statuses(&self) -> Statuses {
+        let mut found = Statuses::new();
+        let mut cursor = String::new();
+        loop {
+            let page = self.get(&format!("/v1/payouts?limit=500{cursor}"));
+            for payout in page["data"].as_array().unwrap() {
+                let text = |name: &str| payout[name].as_str().unwrap().to_owned();
+                let version = payout["version"].as_u64().unwrap();
+                let seen = Seen { id: text("id"), reference: text("reference"), version };
+                found.entry(text("status")).or_default().push(seen);
+            }
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return found,
+            }
+        }
+    }
+
+    /// Calls the provider, with retries: it may be paused, and is slow afterwards.
+    pub(super) fn call_provider(&self, method: &str, path: &str, body: &str) -> Value {
+        let caller = Caller::new(&self.provider.address, None).within(Duration::from_mins(1));
+        let mut answers =
+            (0..10).filter_map(|_| caller.try_ask(method, path, &[], body.as_bytes()));
+        let answer = answers.next().expect("the provider answers within ten minutes");
+        answer.json()
+    }
+
+    /// The provider's books by reference.
+    pub(super) fn books(&self) -> BTreeMap<String, Value> {
+        let mut books = self.call_provider("GET", "/_books", "");
+        let payments = std::mem::take(books["payments"].as_array_mut().unwrap());
+        let named = |entry: Value| (entry["reference"].as_str().unwrap().to_owned(), entry);
+        payments.into_iter().map(named).collect()
+    }
+
+    /// Paid references; each must be paid once.
+    pub(super) fn paid(&self) -> BTreeSet<String> {
+        let books = self.books();
+        let more_than_once = |what: &str| {
+            let entries = books.values();
+            let more = entries.filter(|entry| entry[what].as_u64() > Some(1));
+            more.map(ToString::to_string).collect::<Vec<String>>()
+        };
+        assert_eq!(more_than_once("times_paid"), [""; 0], "paid twice");
+        assert_eq!(more_than_once("submissions"), [""; 0], "sent twice");
+        let paid = books.into_iter().filter(|(_, entry)| entry["state"] == "paid");
+        paid.map(|(reference, _)| reference).collect()
+    }
+
+    /// Every settled payout was paid; every paid payout is settled or in progress.
+    pub(super) fn assert_sound_meanwhile(&self) -> Statuses {
+        let settled = references(&self.statuses(), &["SUCCESS", "LATE_SUCCESS"]);
+        let paid = self.paid();
+        assert!(settled.is_subset(&paid), "settled, not paid: {:?}", settled.difference(&paid));
+        let later = self.statuses();
+        let given_up = references(&later, &["FAILED", "CANCELLED"]);
+        // An earlier attempt of a payout may have been rejected, never paid.
+        let both: Vec<&String> = paid.intersection(&given_up).collect();
+        assert!(both.is_empty(), "paid, and given up: {both:?}");
+        later
+    }
+
+    pub(super) fn faults(&self) -> String {
+        let happened = self.happened.lock().unwrap();
+        let counts = happened.iter().map(|(fault, times)| format!("{} {times}", fault.name()));
+        counts.collect::<Vec<String>>().join(", ")
+    }
+
+    /// One client, until the number of payouts is reached or the run is over.
+    pub(super) fn client(&self, number: usize) {
+        let mut payout = number;
+        let is_over = || self.is_over.load(Ordering::Relaxed);
+        while self.payouts.map_or_else(|| !is_over(), |payouts| payout < payouts) {
+            self.pay_out(payout);
+            match payout % 10 {
+                3 => self.collect(payout % MERCHANTS, &format!("r{payout}"), "50.00"),
+                7 => self.send_payin_callbacks(payout),
+                _ => {}
+            }
+            payout += CLIENTS;
+            thread::sleep(self.rest);
+        }
+    }
+
+    fn pay_out(&self, payout: usize) {
+        let merchant = format!("m{}", payout % MERCHANTS);
+        let key = format!("p{payout}");
+        let body = json!({
+            "merchant_id": merchant, "amount": "10.00", "currency": "PKR", "channel": "mobile_wallet",
+            "beneficiary": {"name": "A", "msisdn": MSISDN},
+        });
+        let answer = self.send_until_answered(
+            payout,
+            "POST",
+            "/v1/payouts",
+            &[("idempotency-key", &key)],
+            &body.to_string(),
+        );
+        let cost = ["amount", "fee", "vat"].map(|part| minor(&answer[part])).iter().sum();
+        let id = answer["id"].as_str().unwrap().to_owned();
+        let mut acknowledged = self.acknowledged.lock().unwrap();
+        acknowledged.keys.insert(format!("disbursement-{merchant}-{key}"));
+        acknowledged.payouts.insert(id, (merchant, cost));
+        self.made.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Records a pay-in.
+    pub(super) fn collect(&self, merchant: usize, reference: &str, amount: &str) {
+        let body = json!({
+            "merchant_id": format!("m{merchant}"), "provider": "easy", "reference": reference,
+            "amount": amount, "currency": "PKR",
+        });
+        let answer = self.send_until_answered(0, "POST", "/v1/payins", &[], &body.to_string());
+        self.collected(&answer);
+    }
+
+    /// Sends the callbacks of a pay-in: pending once, completed twice.
+    fn send_payin_callbacks(&self, number: usize) {
+        let mut answer = Value::Null;
+        for (event, status) in ["pending", "completed", "completed"].iter().enumerate() {
+            let body = json!({
+                "event_id": format!("{number}-{}", event.min(1)), "merchant_id": format!("m{}", number % MERCHANTS),
+                "reference": format!("c{number}"), "amount": "70.00", "currency": "PKR", "status": status,
+            });
+            let body = body.to_string();
+            let signature = callback::sign(&Secret::new("s"), body.as_bytes());
+            let header = (callback::SIGNATURE_HEADER, signature.as_str());
+            answer = self.send_until_answered(
+                number,
+                "POST",
+                "/v1/providers/easy/callbacks",
+                &[header],
+                &body,
+            );
+        }
+        self.collected(&answer);
+    }
+
+    fn collected(&self, payin: &Value) {
+        let merchant = payin["merchant_id"].as_str().unwrap().to_owned();
+        let mut acknowledged = self.acknowledged.lock().unwrap();
+        *acknowledged.collected.entry(merchant).or_default() += minor(&payin["net"]);
+        acknowledged.payins += 1;
+    }
+}
+
+pub(super) fn references(statuses: &Statuses, wanted: &[&str]) -> BTreeSet<String> {
+    let payouts = wanted.iter().filter_map(|status| statuses.get(*status)).flatten();
+    payouts.map(|payout| payout.reference.clone()).collect()
+}
+
+pub(super) fn counts(statuses: &Statuses) -> String {
+    let counts = statuses.iter().map(|(status, payouts)| format!("{} {status}", payouts.len()));
+    counts.collect::<Vec<String>>().join(", ")
+}
+
+/// Minor units of a decimal.
+pub(super) fn minor(amount: &Value) -> i64 {
+    Money::parse(amount.as_str().unwrap(), "PKR".parse().unwrap()).unwrap().minor()
+}
