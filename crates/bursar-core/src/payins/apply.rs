@@ -9,11 +9,11 @@ use super::state::{PayIn, ProviderReport, State, Terms, View};
 use super::step::{BOOKING, Step, step};
 use crate::flow::host::Host;
 use crate::flow::request::unknown;
-use crate::flow::{Change, Flow, FlowState};
+use crate::flow::{Change, Flow, FlowState, Kind as _};
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
-use crate::turn::{Draft, Given, RenderedReply};
+use crate::turn::{Draft, Given};
 
 /// Maximum number of provider reports kept for one pay-in. Later reports take effect, but are not kept.
 const REPORTS_MAX: usize = 64;
@@ -42,14 +42,14 @@ impl Take<'_> {
         if let Some(actor) = new.actor.as_ref().filter(|_| !is_replay) {
             draft.note((actor, "payin.record"), &flow.name(), &terms.reference, at);
         }
-        let rendered = RenderedReply::<PayIn>::new(&flow).ok_or_else(|| unknown(flow.id))?;
-        let view = Arc::clone(&rendered.view);
-        if let Some(key) = &new.key {
-            // A repeated report under a new key: the commit saves the key alone.
-            draft.mark_written(at);
-            draft.answer(key, request_hash, flow.id, rendered);
-        }
-        Ok(Given { view, is_replay })
+        let Some(key) = &new.key else {
+            let payin = flow.state.payin().ok_or_else(|| unknown(flow.id))?;
+            return Ok(Given { view: Arc::new(payin.view(&flow)), is_replay });
+        };
+        // A repeated report under a new key: the commit saves the key alone.
+        draft.mark_written(at);
+        let given = draft.answer_about::<PayIn>(key, request_hash, flow.id)?;
+        Ok(Given { is_replay, ..given })
     }
 
     /// The first report of the provider opens the pay-in.

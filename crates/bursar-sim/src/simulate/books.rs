@@ -16,7 +16,7 @@ use bursar_store::{Memory, Sqlite, SqliteTurn, Store, StoreError, Turn};
 use super::injected_bugs::InjectedBug;
 
 /// Worlds are short: with the usual number, nothing would be filed under its account before they end.
-const FILED_AT_ONCE: usize = 8;
+const INDEX_SLICE: usize = 8;
 
 /// The result of a future that never waits.
 pub(crate) fn poll_once<T>(
@@ -77,7 +77,7 @@ impl Location {
         match self {
             Self::Memory(held) => Ok(Books::Shared(Rc::clone(held), forgets)),
             Self::Directory(scratch) => {
-                let books = Sqlite::open(&scratch.0)?.filing_every(FILED_AT_ONCE);
+                let books = Sqlite::open(&scratch.0)?.with_index_slice(INDEX_SLICE);
                 Ok(Books::File(Box::new(books)))
             }
         }

@@ -104,12 +104,6 @@ impl Sqlite {
         self.account_index.extend(&mut self.connection);
         self
     }
-
-    /// The former name of `with_index_slice`, for `bursar-sim`.
-    #[must_use]
-    pub fn filing_every(self, transactions: usize) -> Self {
-        self.with_index_slice(transactions)
-    }
 }
 
 impl Store for Sqlite {
