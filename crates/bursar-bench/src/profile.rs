@@ -12,9 +12,7 @@ const COMPARABLE: &str = "dist";
 /// Names the profile, and warns if its figures cannot be compared with those of others.
 pub(super) fn say() -> Result<(), Failure> {
     if PROFILE != COMPARABLE {
-        terminal::note(
-            "warning: figures of this profile are not comparable; use cargo build --profile dist",
-        );
+        terminal::note("warning: figures of this profile are not comparable; build with ./dist");
     }
     terminal::say(&format!("profile: {PROFILE}"))
 }

@@ -9,11 +9,9 @@ use super::effect::Effect;
 use super::machine::{Kind, KindInfo, Machine, Tally};
 use super::{DecodedFlow, read};
 use crate::rules::Rules;
-use crate::webhooks::delivery;
-use crate::{payins, payouts};
 
 /// ```text
-/// flows! { "payout" => payout: Payout(payouts::Payout), … }   makes
+/// flows! { "payout" => payout: Payout(crate::payouts::Payout), … }   makes
 ///
 /// pub enum FlowState { Payout(Box<payouts::Payout>), … }
 /// pub enum FlowView  { Payout(Arc<payouts::View>), … }         tagged with "kind"
@@ -139,9 +137,9 @@ macro_rules! flows {
 }
 
 flows! {
-    "payout" => payout: Payout(payouts::Payout),
-    "payin" => payin: PayIn(payins::PayIn),
-    "delivery" => delivery: Delivery(delivery::Delivery),
+    "payout" => payout: Payout(crate::payouts::Payout),
+    "payin" => payin: PayIn(crate::payins::PayIn),
+    "delivery" => delivery: Delivery(crate::webhooks::delivery::Delivery),
 }
 
 /// A kind in the table: conversions between its own types and the enums over all kinds.

@@ -5,13 +5,12 @@
 
 use std::sync::Arc;
 
-use crate::flow::{Planners, host};
+use crate::flow::Planners;
 use crate::ids::{CommitId, Seed};
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
 use crate::rules::Rules;
 use crate::turn::{Draft, ReadSet, Reads};
-use crate::{flow, freezes, ledger, payins, payouts, registry, webhooks};
 
 /// A request with the time and the seed of its admission.
 #[derive(Debug, Clone)]
@@ -39,15 +38,15 @@ pub(crate) trait Decide {
 }
 
 macro_rules! requests {
-    ($($Domain:ident($module:ident),)*) => {
+    ($($Domain:ident($($module:ident)::+),)*) => {
         #[derive(Debug, Clone)]
-        pub enum Body { $($Domain($module::Request),)* }
+        pub enum Body { $($Domain(crate::$($module)::+::Request),)* }
 
         #[derive(Debug, Clone, PartialEq, Eq)]
-        pub enum Reply { $($Domain($module::Reply),)* }
+        pub enum Reply { $($Domain(crate::$($module)::+::Reply),)* }
 
         #[derive(Debug)]
-        pub(crate) enum Ready<'r> { $($Domain($module::Ready<'r>),)* }
+        pub(crate) enum Ready<'r> { $($Domain(crate::$($module)::+::Ready<'r>),)* }
 
         impl<'r> Ready<'r> {
             fn new(body: &'r Body, rules: &'r Rules, at: &Admission) -> Result<Self, Rejection> {
@@ -85,7 +84,7 @@ requests! {
     Registry(registry),
     Freezes(freezes),
     Flows(flow),
-    Host(host),
+    Host(flow::host),
 }
 
 /// The reply to a request, or its rejection.

@@ -14,10 +14,8 @@ pub(crate) enum ChannelAnswer {
 
 /// The payout call of an effect.
 pub(crate) fn payout_call(effect: &Effect) -> &payouts::Call {
-    match &effect.call {
-        Call::Payout(call) => call,
-        Call::Delivery(_) | Call::PayIn(_) => panic!("{effect:?} is no payout call"),
-    }
+    let Call::Payout(call) = &effect.call else { panic!("{effect:?} is no payout call") };
+    call
 }
 
 /// The outcome of an effect that the channel answers so.
@@ -56,11 +54,10 @@ pub(crate) fn pays(call: &payouts::Call) -> ChannelAnswer {
     }
 }
 
-/// Runs payout calls with the first and webhook calls with the second.
+/// Runs webhook calls with the second and all others with the first.
 pub(crate) fn composed(channel: impl Outside, endpoints: impl Outside) -> impl Outside {
-    move |effect: Effect, deadline: Instant| match &effect.call {
-        Call::Payout(_) => channel.run(effect, deadline),
-        Call::Delivery(_) => endpoints.run(effect, deadline),
-        Call::PayIn(never) => match **never {},
+    move |effect: Effect, deadline: Instant| {
+        let is_webhook = matches!(effect.call, Call::Delivery(_));
+        if is_webhook { endpoints.run(effect, deadline) } else { channel.run(effect, deadline) }
     }
 }

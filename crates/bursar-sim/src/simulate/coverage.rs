@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use bursar_core::flow::{self, EffectOutcome, Outcome};
+use bursar_core::flow;
 use bursar_core::ids::FlowId;
-use bursar_core::turn::{Body, Commit, FlowWrite, Reply, Request};
+use bursar_core::turn::{Body, Commit, FlowWrite, Request};
 
 use super::audit::Audit;
-use super::kinds::status_of;
-use super::{payins, payouts, webhooks};
+use super::kinds::{KINDS, shown, status_of};
+use super::{payouts, webhooks};
 
 /// What a request may do to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,35 +24,24 @@ pub type Coverage = BTreeMap<String, u64>;
 
 pub(crate) fn causes(requests: &[Request], audit: &Audit) -> Vec<Cause> {
     let causes = |(place, request): (usize, &Request)| -> Vec<Cause> {
-        let causes = match &request.body {
-            Body::Payouts(request) => payouts::causes(request, audit).into_iter().collect(),
-            Body::PayIns(request) => payins::causes(request, audit).into_iter().collect(),
-            Body::Webhooks(request) => webhooks::causes(request),
-            Body::Flows(flow::Request::EffectOutcome(done)) => vec![reported(done, audit)],
-            Body::Flows(flow::Request::ClaimDue(_) | flow::Request::Quarantine(_))
-            | Body::Ledger(_)
-            | Body::Registry(_)
-            | Body::Freezes(_)
-            | Body::Host(_) => Vec::new(),
-        };
-        causes.into_iter().map(|(flow, event)| Cause { place, flow, event }).collect()
+        let of_kinds = KINDS.iter().flat_map(|kind| (kind.causes)(&request.body, audit));
+        let causes = of_kinds.chain(reported(&request.body, audit));
+        causes.map(|(flow, event)| Cause { place, flow, event }).collect()
     };
     requests.iter().enumerate().flat_map(causes).collect()
 }
 
-fn reported(done: &EffectOutcome, audit: &Audit) -> (FlowId, &'static str) {
-    let event = match &done.outcome {
-        Outcome::Payout(event) => payouts::outcome_name(event),
-        Outcome::Delivery(event) => webhooks::outcome_name(event, audit.flows.get(&done.flow)),
-        Outcome::PayIn(never) => match *never {},
-    };
-    (done.flow, event)
+fn reported(body: &Body, audit: &Audit) -> Option<(FlowId, &'static str)> {
+    let Body::Flows(flow::Request::EffectOutcome(done)) = body else { return None };
+    let flow = audit.flows.get(&done.flow);
+    let event = KINDS.iter().find_map(|kind| (kind.outcome)(&done.outcome, flow))?;
+    Some((done.flow, event))
 }
 
 /// Counts the steps of a commit by its events. A request that was rejected or answered before has done nothing.
 pub(crate) fn count(coverage: &mut Coverage, commit: &Commit, causes: &[Cause]) {
     let has_done = |cause: &&Cause| match commit.answers.get(cause.place) {
-        Some(Ok(reply)) => !is_replay(reply),
+        Some(Ok(reply)) => !shown(reply).is_some_and(|shown| shown.is_replay),
         Some(Err(_)) | None => false,
     };
     for FlowWrite { before, after } in &commit.flows {
@@ -84,21 +73,6 @@ pub(crate) fn count(coverage: &mut Coverage, commit: &Commit, causes: &[Cause]) 
         if let (Some(before), Some(event), true) = (before, alone, emitted.len() <= 1) {
             payouts::count_attempt(coverage, before, after, event);
         }
-    }
-}
-
-/// Whether the request had been answered before.
-fn is_replay(reply: &Reply) -> bool {
-    match reply {
-        Reply::Payouts(bursar_core::payouts::Reply::Payout(given)) => given.is_replay,
-        Reply::PayIns(bursar_core::payins::Reply::PayIn(given)) => given.is_replay,
-        Reply::Payouts(bursar_core::payouts::Reply::Accepted(_))
-        | Reply::Ledger(_)
-        | Reply::Webhooks(_)
-        | Reply::Registry(_)
-        | Reply::Freezes(_)
-        | Reply::Flows(_)
-        | Reply::Host(_) => false,
     }
 }
 

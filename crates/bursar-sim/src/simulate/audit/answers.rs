@@ -1,20 +1,16 @@
 //! Checks of every answer: it is in the books, it is the answer that was given before, and it has the right price.
 
-use std::sync::Arc;
-
 use bursar_core::flow::{Flow, FlowView};
 use bursar_core::idempotency::Key;
-use bursar_core::ids::{FlowId, PayInId, PayoutId};
+use bursar_core::ids::FlowId;
 use bursar_core::ledger::{self, Posted};
 use bursar_core::money::Currency;
 use bursar_core::payins::{self, ProviderStatus};
-use bursar_core::payouts;
 use bursar_core::turn::{Answer, Body, Reply};
 
 use super::super::invariant::Invariant;
-use super::super::swarm::{PAYIN_PRICE, PAYOUT_PRICE};
-use super::money::Order;
-use super::{Audit, minor, price};
+use super::super::kinds::{KINDS, key, shown};
+use super::{Audit, minor};
 
 /// The first reply under a key, and what had been asked for.
 #[derive(Debug)]
@@ -24,12 +20,15 @@ pub(super) struct Given {
 }
 
 /// A flow, as an answer shows it.
-struct Shown {
-    id: Option<FlowId>,
-    version: u64,
-    fee: String,
-    vat: String,
-    view: FlowView,
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) id: Option<FlowId>,
+    pub(crate) version: u64,
+    pub(crate) fee: String,
+    pub(crate) vat: String,
+    pub(crate) view: FlowView,
+    /// The answer was given before.
+    pub(crate) is_replay: bool,
 }
 
 impl Audit {
@@ -79,22 +78,7 @@ impl Audit {
 
     /// What was asked for, at the price that we know.
     fn remember(&mut self, body: &Body, shown: &Shown) {
-        let order = match body {
-            Body::Payouts(payouts::Request::Create(it)) => {
-                let payout = &it.payout;
-                order(&payout.merchant, &payout.currency, &payout.amount, true)
-            }
-            Body::PayIns(payins::Request::NewPayIn(payin)) => {
-                order(&payin.merchant, &payin.currency, &payin.amount, false)
-            }
-            Body::Payouts(_)
-            | Body::Ledger(_)
-            | Body::Webhooks(_)
-            | Body::Registry(_)
-            | Body::Freezes(_)
-            | Body::Flows(_)
-            | Body::Host(_) => return,
-        };
+        let order = KINDS.iter().find_map(|kind| (kind.order)(body));
         let (Some(order), Some(id)) = (order, shown.id) else { return };
         let decimals = u32::from(order.purse.1.decimals());
         let said = [&shown.fee, &shown.vat].map(|text| minor(text, decimals));
@@ -134,57 +118,4 @@ impl Audit {
     pub(crate) fn reverted(&mut self, event: &str, reference: &str) {
         self.by_hand.remove(&(event.to_owned(), reference.to_owned()));
     }
-}
-
-/// Another report about a pay-in is answered with the pay-in as it stands: its key is checked where it is used.
-fn key(body: &Body) -> Option<&Key> {
-    match body {
-        Body::Payouts(payouts::Request::Create(it)) => Some(&it.key),
-        Body::Payouts(payouts::Request::Cancel(it)) => Some(&it.key),
-        Body::Payouts(payouts::Request::Resolve(it)) => Some(&it.key),
-        Body::Payouts(payouts::Request::Callback(_))
-        | Body::PayIns(_)
-        | Body::Ledger(_)
-        | Body::Webhooks(_)
-        | Body::Registry(_)
-        | Body::Freezes(_)
-        | Body::Flows(_)
-        | Body::Host(_) => None,
-    }
-}
-
-fn shown(reply: &Reply) -> Option<Shown> {
-    match reply {
-        Reply::Payouts(payouts::Reply::Payout(given)) => Some(Shown {
-            id: given.view.id.parse::<PayoutId>().ok().map(FlowId::from),
-            version: given.view.version,
-            fee: given.view.fee.clone(),
-            vat: given.view.vat.clone(),
-            view: FlowView::Payout(Arc::clone(&given.view)),
-        }),
-        Reply::PayIns(payins::Reply::PayIn(given)) => Some(Shown {
-            id: given.view.id.parse::<PayInId>().ok().map(FlowId::from),
-            version: given.view.version,
-            fee: given.view.fee.clone(),
-            vat: given.view.vat.clone(),
-            view: FlowView::PayIn(Arc::clone(&given.view)),
-        }),
-        Reply::Payouts(payouts::Reply::Accepted(_))
-        | Reply::Ledger(_)
-        | Reply::Webhooks(_)
-        | Reply::Registry(_)
-        | Reply::Freezes(_)
-        | Reply::Flows(_)
-        | Reply::Host(_) => None,
-    }
-}
-
-fn order(merchant: &str, currency: &str, amount: &str, is_payout: bool) -> Option<Order> {
-    let currency: Currency = currency.parse().ok()?;
-    let amount = minor(amount, u32::from(currency.decimals()))?;
-    let (fee, vat) = price(amount, if is_payout { PAYOUT_PRICE } else { PAYIN_PRICE });
-    // A fee that would take more than all of a pay-in is not charged.
-    let is_too_much = !is_payout && fee.saturating_add(vat) > amount;
-    let (fee, vat) = if is_too_much { (0, 0) } else { (fee, vat) };
-    Some(Order { purse: (merchant.to_owned(), currency), amount, fee, vat })
 }

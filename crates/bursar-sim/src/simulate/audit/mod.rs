@@ -20,7 +20,8 @@ use super::kinds::Kind;
 use super::payouts::channel::Name;
 use super::webhooks;
 
-pub(crate) use money::{minor, price};
+pub(crate) use answers::Shown;
+pub(crate) use money::{Order, minor};
 
 /// Whose money, in which currency.
 type Purse = (String, Currency);
@@ -46,7 +47,7 @@ pub(crate) struct Audit {
     /// What was answered under each key.
     replies: BTreeMap<(String, String), answers::Given>,
     /// What payouts and pay-ins should cost, by what was asked for.
-    pub(crate) orders: BTreeMap<FlowId, money::Order>,
+    pub(crate) orders: BTreeMap<FlowId, Order>,
     /// Pay-ins whose provider has reported them complete.
     completed: BTreeSet<FlowId>,
     /// What postings by hand have done to merchants, by their references.

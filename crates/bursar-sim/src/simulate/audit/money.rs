@@ -17,6 +17,15 @@ pub(crate) struct Order {
     pub(crate) vat: i128,
 }
 
+impl Order {
+    pub(crate) fn new(merchant: &str, currency: &str, amount: &str, at: Price) -> Option<Self> {
+        let currency: Currency = currency.parse().ok()?;
+        let amount = minor(amount, u32::from(currency.decimals()))?;
+        let (fee, vat) = price(amount, at);
+        Some(Self { purse: (merchant.to_owned(), currency), amount, fee, vat })
+    }
+}
+
 /// What an account has, and on which side of the books it grows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Balance {
@@ -25,7 +34,7 @@ pub(super) struct Balance {
 }
 
 /// Fee and VAT of an amount: a share of ten thousand, rounded half up, of what is never negative.
-pub(crate) fn price(amount: i128, price: Price) -> (i128, i128) {
+fn price(amount: i128, price: Price) -> (i128, i128) {
     let share = |of: i128, points: u32| {
         let product = of.saturating_mul(i128::from(points)).saturating_mul(2);
         product.saturating_add(10_000).checked_div(20_000).unwrap_or_default()

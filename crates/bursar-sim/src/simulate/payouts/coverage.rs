@@ -4,13 +4,15 @@ use bursar_core::flow::Flow;
 use bursar_core::ids::FlowId;
 use bursar_core::payouts::attempt::{Knowledge, Verdict};
 use bursar_core::payouts::{Answer, Decision, Event, Outcome, Request};
+use bursar_core::turn::Body;
 
 use crate::simulate::audit::Audit;
 use crate::simulate::coverage::{Coverage, add};
 
 /// The flow that a request is about, and the event that it is for it.
-pub(crate) fn causes(request: &Request, audit: &Audit) -> Option<(FlowId, &'static str)> {
-    match request {
+pub(crate) fn causes(body: &Body, audit: &Audit) -> Vec<(FlowId, &'static str)> {
+    let Body::Payouts(request) = body else { return Vec::new() };
+    let cause = || match request {
         Request::Callback(it) => {
             let name = (it.channel.clone(), it.reference.clone());
             Some((audit.flow_of(&name)?, said(it.evidence.verdict)))
@@ -18,7 +20,8 @@ pub(crate) fn causes(request: &Request, audit: &Audit) -> Option<(FlowId, &'stat
         Request::Cancel(it) => Some((it.cancellation.id.into(), "cancel")),
         Request::Resolve(it) => Some((it.resolution.id.into(), ruled(it.resolution.decision))),
         Request::Create(_) => None,
-    }
+    };
+    cause().into_iter().collect()
 }
 
 pub(crate) fn count_attempt(coverage: &mut Coverage, before: &Flow, after: &Flow, event: &str) {

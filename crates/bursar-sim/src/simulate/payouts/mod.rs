@@ -7,11 +7,21 @@ mod coverage;
 pub(crate) mod merchants;
 pub(crate) mod operators;
 
+use std::sync::Arc;
+
+use bursar_core::flow::{FlowView, Outcome};
+use bursar_core::idempotency::Key;
+use bursar_core::ids::{FlowId, PayoutId};
+use bursar_core::payouts::{Reply as PayoutReply, Request};
+use bursar_core::turn::{Body, Reply};
+
+use super::audit::{Order, Shown};
 use super::kinds::Kind;
+use super::swarm::PAYOUT_PRICE;
 
 pub(crate) use audit::truths;
 pub(crate) use calls::{CallEvent, ChannelCall, InFlight};
-pub(crate) use coverage::{causes, count_attempt, outcome_name};
+pub(crate) use coverage::count_attempt;
 
 pub(crate) const KIND: Kind = Kind {
     name: "payout",
@@ -35,4 +45,40 @@ pub(crate) const KIND: Kind = Kind {
         ("LATE_SUCCESS", &["RETURNED"]),
         ("RETURNED", &[]),
     ],
+    causes: coverage::causes,
+    outcome: |outcome, _| {
+        let Outcome::Payout(event) = outcome else { return None };
+        Some(coverage::outcome_name(event))
+    },
+    key,
+    order,
+    shown,
 };
+
+fn key(body: &Body) -> Option<&Key> {
+    let Body::Payouts(request) = body else { return None };
+    match request {
+        Request::Create(it) => Some(&it.key),
+        Request::Cancel(it) => Some(&it.key),
+        Request::Resolve(it) => Some(&it.key),
+        Request::Callback(_) => None,
+    }
+}
+
+fn order(body: &Body) -> Option<Order> {
+    let Body::Payouts(Request::Create(it)) = body else { return None };
+    let payout = &it.payout;
+    Order::new(&payout.merchant, &payout.currency, &payout.amount, PAYOUT_PRICE)
+}
+
+fn shown(reply: &Reply) -> Option<Shown> {
+    let Reply::Payouts(PayoutReply::Payout(given)) = reply else { return None };
+    Some(Shown {
+        id: given.view.id.parse::<PayoutId>().ok().map(FlowId::from),
+        version: given.view.version,
+        fee: given.view.fee.clone(),
+        vat: given.view.vat.clone(),
+        view: FlowView::Payout(Arc::clone(&given.view)),
+        is_replay: given.is_replay,
+    })
+}

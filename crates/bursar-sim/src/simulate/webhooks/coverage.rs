@@ -2,14 +2,15 @@
 
 use bursar_core::flow::Flow;
 use bursar_core::ids::FlowId;
+use bursar_core::turn::Body;
 use bursar_core::webhooks::Request;
 use bursar_core::webhooks::delivery::{Event, Outcome, Unsendable};
 
 use crate::simulate::coverage::{Coverage, add};
 
 /// The flows that a request is about, and the event that it is for them.
-pub(crate) fn causes(request: &Request) -> Vec<(FlowId, &'static str)> {
-    let Request::Replay(replay) = request else { return Vec::new() };
+pub(crate) fn causes(body: &Body) -> Vec<(FlowId, &'static str)> {
+    let Body::Webhooks(Request::Replay(replay)) = body else { return Vec::new() };
     replay.deliveries.iter().map(|id| (FlowId::from(*id), "replayed")).collect()
 }
 

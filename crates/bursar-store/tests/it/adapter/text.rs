@@ -193,38 +193,33 @@ fn claimed_entry(it: &ClaimedEntry) -> Value {
 }
 
 fn planned_call(it: &Effect) -> Planned {
-    let what = match &it.call {
-        Call::Payout(call) => match call.order {
+    let what = if let Call::Payout(call) = &it.call {
+        match call.order {
             Order::Submit { r#try, .. } => Planning::Submit { r#try },
             Order::Query => Planning::Query { lease_until: it.lease_until },
-        },
-        Call::Delivery(_) => Planning::Deliver,
-        Call::PayIn(never) => match **never {},
+        }
+    } else {
+        Planning::Deliver
     };
     Planned { flow: it.flow, attempt: it.attempt, what }
 }
 
 fn effect(it: &Effect) -> Value {
-    match &it.call {
-        Call::Payout(call) => {
-            let order = match &call.order {
-                Order::Submit { r#try, amount, beneficiary } => {
-                    json!(["submit", r#try, amount.currency().code(), amount.minor(), beneficiary])
-                }
-                Order::Query => json!(["query"]),
-            };
-            let (channel, reference) = (&call.channel, &call.reference);
-            json!(["effect", it.flow, channel, it.attempt, reference, it.lease_until, order])
-        }
-        Call::Delivery(call) => {
-            let size = it.slot.as_ref().and_then(|slot| slot.size);
-            let sent =
-                json!([call.url, call.headers, call.secrets, call.event, call.kind, call.body]);
-            let lease = json!([call.at, it.lease_until]);
-            json!(["delivery", it.flow, call.endpoint, size, it.attempt, lease, sent])
-        }
-        Call::PayIn(never) => match **never {},
+    if let Call::Payout(call) = &it.call {
+        let order = match &call.order {
+            Order::Submit { r#try, amount, beneficiary } => {
+                json!(["submit", r#try, amount.currency().code(), amount.minor(), beneficiary])
+            }
+            Order::Query => json!(["query"]),
+        };
+        let (channel, reference) = (&call.channel, &call.reference);
+        return json!(["effect", it.flow, channel, it.attempt, reference, it.lease_until, order]);
     }
+    let Call::Delivery(call) = &it.call else { panic!("no history has such a call: {it:?}") };
+    let size = it.slot.as_ref().and_then(|slot| slot.size);
+    let sent = json!([call.url, call.headers, call.secrets, call.event, call.kind, call.body]);
+    let lease = json!([call.at, it.lease_until]);
+    json!(["delivery", it.flow, call.endpoint, size, it.attempt, lease, sent])
 }
 
 fn transaction(it: &Transaction) -> String {
