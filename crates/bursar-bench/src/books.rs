@@ -7,7 +7,7 @@ use bursar_core::ledger::Account;
 use bursar_core::ledger::verify::Report;
 use bursar_core::numscript::Name;
 use bursar_core::rules::Rules;
-use bursar_core::turn::{Commit, FlowWrite, HoldWrite, SavedCommit, chain};
+use bursar_core::turn::{Commit, FlowWrite, HoldWrite, Link, SavedCommit, chain};
 use bursar_node::failure::Failure;
 use bursar_store::{Query, Walk as _};
 
@@ -18,6 +18,7 @@ use crate::baseline::Rows;
 pub(super) struct Decided {
     id: CommitId,
     commit: SavedCommit,
+    digests: [u8; 96],
     accounts: Vec<(Name, Account)>,
     holds: Vec<HoldWrite>,
     flows: Vec<FlowWrite>,
@@ -30,6 +31,7 @@ impl Decided {
         Rows {
             id: self.id,
             commit: &self.commit,
+            digests: &self.digests,
             accounts: &self.accounts,
             holds: &self.holds,
             flows: &self.flows,
@@ -54,15 +56,18 @@ impl Head {
     pub(super) fn link(&mut self, id: CommitId, commit: Commit) -> Decided {
         let time = commit.time.unwrap_or_default();
         self.seq = self.seq.saturating_add(1);
-        self.hash = chain(self.hash, time, commit.appended().digest());
+        let digests = commit.appended().digests();
+        self.hash = chain(self.hash, time, &digests);
         let Commit { transactions, events, audit, accounts, holds, flows, keys, .. } = commit;
         let accounts = accounts.into_iter().map(|write| (write.address, write.after)).collect();
         Decided {
             id,
+            digests: digests.to_bytes(),
             commit: SavedCommit {
                 seq: self.seq,
                 time,
                 hash: self.hash,
+                link: Link::new(digests),
                 transactions,
                 events,
                 audit,

@@ -6,6 +6,7 @@
 mod any;
 mod browse;
 pub mod bulk;
+mod chain_row;
 mod chart_lines;
 mod error;
 mod memory;

@@ -30,6 +30,8 @@ pub(crate) use sqlite::SqliteBaseline;
 pub(crate) struct Rows<'r> {
     pub(crate) id: CommitId,
     pub(crate) commit: &'r SavedCommit,
+    /// The digests of its sections, as they are stored.
+    pub(crate) digests: &'r [u8; 96],
     /// Each changed account with its new balance.
     pub(crate) accounts: &'r [(Name, Account)],
     pub(crate) holds: &'r [HoldWrite],

@@ -136,7 +136,7 @@ async fn naive<B: Baseline>(
         .filter(|(address, _)| used.contains(address))
         .map(|(address, account)| {
             let balance = Money::from_minor(0, account.balance.currency());
-            (Name::clone(address), Account { balance, ..account.clone() })
+            (Name::clone(address), Account { balance, received: 0, ..account.clone() })
         })
         .collect();
     books.open_accounts(&empty).await.map_err(|error| failed(&error))?;

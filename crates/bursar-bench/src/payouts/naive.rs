@@ -83,7 +83,7 @@ async fn open<B: Baseline>(
         .into_iter()
         .map(|(address, account)| {
             let balance = Money::from_minor(0, account.balance.currency());
-            (address, Account { balance, ..account })
+            (address, Account { balance, received: 0, ..account })
         })
         .collect();
     books.open_accounts(&empty).await.map_err(|error| failed(&error))?;

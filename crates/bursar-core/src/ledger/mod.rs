@@ -102,13 +102,15 @@ pub struct Transaction {
 pub struct Account {
     /// On the normal side; below zero only where a template allows it.
     pub balance: Money,
+    /// The sum of all postings to the account, in minor units; with the balance it says what has left. At most `i64::MAX`.
+    pub received: i64,
     /// Copied from the chart when the account is first used, and never changed.
     pub metadata: Arc<GlAccount>,
 }
 
 impl Account {
     fn empty(metadata: Arc<GlAccount>, currency: Currency) -> Self {
-        Self { balance: Money::from_minor(0, currency), metadata }
+        Self { balance: Money::from_minor(0, currency), received: 0, metadata }
     }
 }
 
@@ -149,6 +151,7 @@ struct Known {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Movement {
     delta: i64,
+    received: i64,
     least_opening: Option<i64>,
 }
 
@@ -183,8 +186,8 @@ impl Ledger {
         let accounts = accounts
             .into_iter()
             .filter_map(|((address, _), Entry { account: after, movement })| {
-                let Movement { delta, least_opening } = movement?;
-                Some(AccountWrite { address, after, delta, least_opening })
+                let Movement { delta, received, least_opening } = movement?;
+                Some(AccountWrite { address, after, delta, received, least_opening })
             })
             .collect();
         let holds = holds.into_changed();

@@ -29,6 +29,7 @@ pub(super) struct Changes {
 pub(super) struct Moved {
     pub(super) after: Account,
     pub(super) change: i64,
+    pub(super) received: i64,
     /// The lowest change at which funds were checked.
     pub(super) lowest: Option<i64>,
 }
@@ -183,6 +184,7 @@ impl Ledger {
                 moved.lowest.map(|lowest| movement.delta.saturating_add(lowest).saturating_neg());
             movement.least_opening = movement.least_opening.max(needed);
             movement.delta = movement.delta.saturating_add(moved.change);
+            movement.received = movement.received.saturating_add(moved.received);
             entry.account = moved.after;
         }
         if let Some((key, hold)) = hold {
@@ -222,7 +224,7 @@ pub(super) fn move_balances(
             if let Some((_, moved)) = accounts.iter_mut().find(is_known) {
                 *moved = change.and_then(|change| moved.by(change)).ok_or_else(too_large)?;
             } else {
-                let unmoved = |after| Moved { after, change: 0, lowest: None };
+                let unmoved = |after| Moved { after, change: 0, received: 0, lowest: None };
                 let moved = before(address, currency).and_then(|after| unmoved(after).by(change?));
                 let key = (Name::clone(address), currency);
                 accounts.push((key, moved.ok_or_else(too_large)?));
@@ -242,8 +244,14 @@ impl Moved {
         } else {
             self.lowest
         };
-        let metadata = Arc::clone(&self.after.metadata);
-        Some(Self { after: Account { balance, metadata }, change: total, lowest })
+        let incoming = change.max(0);
+        let after = Account {
+            balance,
+            received: self.after.received.saturating_add(incoming),
+            metadata: Arc::clone(&self.after.metadata),
+        };
+        let received = self.received.saturating_add(incoming);
+        Some(Self { after, change: total, received, lowest })
     }
 }
 

@@ -1,6 +1,7 @@
 //! A turn: requests that are decided together. `plan` lists the records that they need, `apply` decides in memory and
 //! returns the commit. Later requests see the changes of earlier ones. Batch boundaries change no answer.
 
+mod chain;
 pub(crate) mod check;
 mod claim;
 mod commit;
@@ -13,10 +14,9 @@ mod request;
 mod tests;
 pub(crate) mod tracked;
 
+pub use chain::{Digests, Link, SavedCommit, Sections, chain};
 pub use claim::{DueClaim, FairClaim};
-pub use commit::{
-    AccountWrite, Appended, Commit, FlowWrite, HoldWrite, RowsDigest, SavedCommit, chain,
-};
+pub use commit::{AccountWrite, Appended, Commit, FlowWrite, HoldWrite};
 pub(crate) use draft::{Draft, RenderedReply};
 pub(crate) use read_plan::Reads;
 pub use read_plan::{ReadPlan, plan, plan_second};

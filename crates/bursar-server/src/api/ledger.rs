@@ -156,7 +156,7 @@ pub(super) struct TrialTotal {
     credit: String,
 }
 
-/// Trial balance: turnover and balance of every GL code, computed from the postings.
+/// Trial balance: turnover and balance of every GL code. With `as_of`, computed from the postings.
 #[utoipa::path(get, path = "/v1/ledger/trial-balance", tag = "ledger", params(AsOf),
     responses((status = 200, body = TrialBalance)))]
 pub(super) async fn trial_balance(
@@ -166,6 +166,9 @@ pub(super) async fn trial_balance(
     let as_of = query.moment();
     let read = app.0.readers.report(async move |store| {
         let accounts = store.accounts().await?;
+        if as_of.is_none() {
+            return Ok(views::TrialBalance::of_accounts(accounts.iter().map(|(_, it)| it)));
+        }
         let known = accounts.iter().map(|(address, account)| (address, account));
         let mut fold = TrialBalanceFold::new(known, as_of);
         let add = |commit: &bursar_core::turn::SavedCommit| {

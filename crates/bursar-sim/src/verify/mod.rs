@@ -22,6 +22,12 @@ pub use self::rule::Rule;
 
 /// The worlds and the known mistakes of one domain.
 struct Domain {
+    /// The kind of flow that it explores.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "a test compares it with the table of kinds")
+    )]
+    kind: &'static str,
     worlds: fn() -> Vec<World>,
     mutations: fn() -> Vec<Mutation>,
 }

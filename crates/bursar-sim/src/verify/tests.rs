@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::{Correction, Explored, Rule, mutations, worlds};
+use super::{Correction, DOMAINS, Explored, Rule, mutations, worlds};
 
 #[test]
 fn nothing_that_can_happen_loses_or_doubles_money() {
@@ -74,4 +74,10 @@ fn every_known_mistake_is_found() {
 fn every_rule_is_checked_somewhere() {
     let checked: BTreeSet<Rule> = worlds().iter().flat_map(super::World::rules).collect();
     assert_eq!(checked, Rule::ALL.iter().copied().collect());
+}
+
+#[test]
+fn every_kind_of_flow_is_explored() {
+    let explored: BTreeSet<&str> = DOMAINS.iter().map(|domain| domain.kind).collect();
+    assert_eq!(explored, bursar_core::flow::KINDS.iter().map(|kind| kind.name).collect());
 }

@@ -15,7 +15,8 @@ use bursar_core::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Record, RecordKey};
 use bursar_core::turn::{
-    Commit, FairClaim, FlowWrite, HoldWrite, KnownReference, ReadPlan, ReadSet, SavedCommit, chain,
+    Commit, FairClaim, FlowWrite, HoldWrite, KnownReference, Link, ReadPlan, ReadSet, SavedCommit,
+    chain,
 };
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -115,10 +116,12 @@ impl Turn for MemoryTurn<'_> {
             memory.registry.insert(write.after.key(), write.after.clone());
         }
         let head = memory.head();
+        let digests = commit.appended().digests();
         let saved = SavedCommit {
             seq: head.seq.saturating_add(1),
             time,
-            hash: chain(head.hash, time, commit.appended().digest()),
+            hash: chain(head.hash, time, &digests),
+            link: Link::new(digests),
             transactions: commit.transactions.clone(),
             events: commit.events.clone(),
             audit: commit.audit.clone(),

@@ -19,9 +19,10 @@ const OPEN: &str = "INSERT INTO accounts (address, currency, balance, version, l
     SELECT address, currency, 0, 0, line FROM unnest($1::text[], $2::text[], $3::bigint[])
          AS k (address, currency, line)
     ON CONFLICT DO NOTHING";
-const CHANGE: &str = "UPDATE accounts a SET balance = a.balance + k.delta, version = a.version + 1
+const CHANGE: &str = "UPDATE accounts a SET balance = a.balance + k.delta, version = a.version + 1,
+        received = least(a.received, 9223372036854775807 - k.received) + k.received
     FROM (SELECT unnest($1::text[]) AS address, unnest($2::text[]) AS currency, unnest($3::bigint[]) AS delta,
-                 unnest($4::bigint[]) AS least) AS k
+                 unnest($4::bigint[]) AS least, unnest($5::bigint[]) AS received) AS k
     WHERE a.address = k.address AND a.currency = k.currency
       AND (k.least IS NULL OR a.balance >= k.least)";
 
@@ -69,7 +70,9 @@ async fn add(
         changes.iter().map(|change| change.after.balance.currency()).collect();
     let deltas: Vec<i64> = changes.iter().map(|change| change.delta).collect();
     let least: Vec<Option<i64>> = changes.iter().map(|change| change.least_opening).collect();
-    let values: [&(dyn ToSql + Sync); 4] = [&addresses, &codes(&currencies), &deltas, &least];
+    let received: Vec<i64> = changes.iter().map(|change| change.received).collect();
+    let values: [&(dyn ToSql + Sync); 5] =
+        [&addresses, &codes(&currencies), &deltas, &least, &received];
     session.write(CHANGE, &values, changes.len()).await
 }
 

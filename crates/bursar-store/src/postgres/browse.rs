@@ -27,7 +27,7 @@ impl Browse for Postgres {
     ) -> Result<Vec<(Name, Account)>, StoreError> {
         self.reconnect().await?;
         self.lines = row::chart_lines(&self.client).await?;
-        let sql = "SELECT address, balance, currency, line FROM accounts WHERE address = ANY($1)
+        let sql = "SELECT address, balance, currency, line, received FROM accounts WHERE address = ANY($1)
                    ORDER BY address, currency";
         let addresses: Vec<&str> = addresses.iter().map(|address| &**address).collect();
         let rows = self.session().query(sql, &[&addresses]).await?;

@@ -18,7 +18,7 @@ use crate::{StoreError, postings};
 
 const HEAD: &str = "SELECT time, merchants_version FROM head";
 /// `place` is the index of the account in the parameters.
-const ACCOUNTS: &str = "SELECT k.place, a.balance, a.line
+const ACCOUNTS: &str = "SELECT k.place, a.balance, a.line, a.received
     FROM (SELECT unnest($1::text[]) AS address, unnest($2::text[]) AS currency, unnest($3::integer[]) AS place) AS k
     JOIN accounts a ON a.address = k.address AND a.currency = k.currency";
 const HOLDS: &str =
@@ -105,7 +105,8 @@ fn found_accounts(
             .get(index)
             .ok_or_else(|| damaged("an account was found that was not asked for"))?;
         let balance = Money::from_minor(get(row, 1)?, *currency);
-        let account = Account { balance, metadata: lines.get(get(row, 2)?)? };
+        let (metadata, received) = (lines.get(get(row, 2)?)?, get(row, 3)?);
+        let account = Account { balance, received, metadata };
         Ok((Name::clone(address), account))
     };
     rows.iter().map(account).collect()

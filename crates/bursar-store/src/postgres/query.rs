@@ -16,6 +16,7 @@ use uuid::Uuid;
 use super::load::{TRANSACTIONS, hold_key, transaction};
 use super::row::{self, get, hash};
 use super::{Postgres, classify, control, feed, flows};
+use crate::chain_row;
 use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
 
@@ -23,7 +24,7 @@ impl Query for Postgres {
     async fn accounts(&mut self) -> Result<Vec<(Name, Account)>, StoreError> {
         self.reconnect().await?;
         self.lines = row::chart_lines(&self.client).await?;
-        let sql = "SELECT address, balance, currency, line FROM accounts
+        let sql = "SELECT address, balance, currency, line, received FROM accounts
                    ORDER BY address, currency";
         let rows = self.session().query(sql, &[]).await?;
         let account = |row| Ok((get::<String>(row, 0)?.into(), row::account(row, 1, &self.lines)?));
@@ -70,7 +71,8 @@ impl Query for Postgres {
     async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {
         self.reconnect().await?;
         let (after, limit) = (i64::try_from(after).unwrap_or(i64::MAX), i64::from(limit));
-        let sql = "SELECT seq, time, hash, id FROM commits WHERE seq > $1 ORDER BY seq LIMIT $2";
+        let sql = "SELECT seq, time, hash, id, version, digests, archived FROM commits
+                   WHERE seq > $1 ORDER BY seq LIMIT $2";
         let rows = self.session().query(sql, &[&after, &limit]).await?;
         let ids = rows.iter().map(|row| get(row, 3)).collect::<Result<Vec<Uuid>, _>>()?;
         let sql = format!("{TRANSACTIONS} WHERE t.commit_id = ANY($1) ORDER BY c.seq, t.n");
@@ -82,11 +84,12 @@ impl Query for Postgres {
         let mut audit = feed::audit(&self.session(), &ids).await?;
         rows.iter()
             .map(|row| {
-                let id = get(row, 3)?;
+                let (seq, id): (i64, Uuid) = (get(row, 0)?, get(row, 3)?);
                 Ok(SavedCommit {
-                    seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,
+                    seq: u64::try_from(seq).map_err(damaged)?,
                     time: time(get(row, 1)?)?,
                     hash: hash(row, 2)?,
+                    link: chain_row::link(seq, get(row, 4)?, get(row, 5)?, get(row, 6)?)?,
                     transactions: by_commit.remove(&id).unwrap_or_default(),
                     events: events.remove(&id).unwrap_or_default(),
                     audit: audit.remove(&id).unwrap_or_default(),
@@ -128,7 +131,7 @@ impl Query for Postgres {
 
     async fn end(&mut self) -> Result<End, StoreError> {
         self.reconnect().await?;
-        let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions),
+        let sql = "SELECT seq, link, time, (SELECT count(*) FROM transactions),
                           (SELECT coalesce(sum(json_array_length(postings::json)), 0)::bigint FROM transactions),
                           (SELECT count(*) FROM events), (SELECT count(*) FROM audit) FROM head";
         let rows = self.session().query(sql, &[]).await?;

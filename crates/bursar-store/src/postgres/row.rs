@@ -30,11 +30,12 @@ pub(super) async fn chart_lines(client: &impl GenericClient) -> Result<ChartLine
     Ok(lines)
 }
 
-/// Reads `balance, currency, line`, starting at a column.
+/// Reads `balance, currency, line, received`, starting at a column.
 pub(super) fn account(row: &Row, first: usize, lines: &ChartLines) -> Result<Account, StoreError> {
     let currency = parse(get::<&str>(row, first.saturating_add(1))?, "a currency")?;
     let metadata = lines.get(get(row, first.saturating_add(2))?)?;
-    Ok(Account { balance: Money::from_minor(get(row, first)?, currency), metadata })
+    let balance = Money::from_minor(get(row, first)?, currency);
+    Ok(Account { balance, received: get(row, first.saturating_add(3))?, metadata })
 }
 
 /// Reads `account, currency, amount, epoch, ended_by`, starting at a column.

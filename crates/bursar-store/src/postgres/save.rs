@@ -2,7 +2,7 @@
 
 use bursar_core::ids::CommitId;
 use bursar_core::money::Currency;
-use bursar_core::turn::{Commit, HoldWrite, RowsDigest, chain};
+use bursar_core::turn::{Commit, Digests, HoldWrite, chain};
 use futures_util::future::{join, join3, join4};
 use tokio::task::yield_now;
 use tokio_postgres::types::ToSql;
@@ -16,6 +16,7 @@ use super::row::{get, hash};
 use super::session::Session;
 use super::{control, feed, flows, registry, rows};
 use crate::StoreError;
+use crate::chain_row::CHAIN_VERSION;
 use crate::chart_lines::{ChartLines, NewLines, damaged, time as to_time};
 
 const OPEN_HOLDS: &str = "INSERT INTO holds (gl, reference, account, currency, amount, epoch, ended_by)
@@ -29,10 +30,11 @@ const CHANGE_HOLDS: &str = "UPDATE holds h SET epoch = k.epoch, ended_by = k.end
     WHERE h.gl = k.gl AND h.reference = k.reference AND h.epoch = k.old_epoch
       AND h.ended_by IS NOT DISTINCT FROM k.old_ended_by";
 const LOCK_HEAD: &str =
-    "SELECT seq, hash, time, switches_version, merchants_version FROM head FOR UPDATE";
-const COMMIT: &str = "INSERT INTO commits (seq, id, time, hash) VALUES ($1, $2, $3, $4)";
+    "SELECT seq, link, time, switches_version, merchants_version FROM head FOR UPDATE";
+const COMMIT: &str =
+    "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES ($1, $2, $3, $4, $5, $6)";
 const HEAD: &str =
-    "UPDATE head SET seq = $1, time = $2, hash = $3, switches_version = $4, merchants_version = $5";
+    "UPDATE head SET seq = $1, time = $2, link = $3, switches_version = $4, merchants_version = $5";
 
 /// Returns the chart lines that it inserted.
 ///
@@ -51,10 +53,10 @@ pub(super) async fn save(
     let (known, new): (Vec<&HoldWrite>, Vec<&HoldWrite>) =
         commit.holds.iter().partition(|change| change.before.is_some());
     let (deleted, inserted) = DueRows::of(commit);
-    let (changed, ended, digest) = join3(
+    let (changed, ended, digests) = join3(
         flows::change(session, commit, &deleted),
         change_holds(session, &known),
-        digest(commit),
+        digests(commit),
     )
     .await;
     changed?;
@@ -85,14 +87,14 @@ pub(super) async fn save(
     let head = head.first().ok_or_else(|| damaged("the head is missing"))?;
     let is_same = Some(get(head, 4)?) == merchants_version;
     registry::check(session, commit, is_same).await?;
-    link(session, id, commit, digest, head).await?;
+    link(session, (id, commit), &digests, head).await?;
     Ok(new_lines)
 }
 
 /// Computed while the server runs the statements that were sent before.
-async fn digest(commit: &Commit) -> RowsDigest {
+async fn digests(commit: &Commit) -> Digests {
     yield_now().await;
-    commit.appended().digest()
+    commit.appended().digests()
 }
 
 async fn open_holds(
@@ -139,9 +141,8 @@ fn keys<'c>(changes: &[&'c HoldWrite]) -> (Vec<i64>, Vec<&'c str>) {
 /// Appends the commit to the hash chain. The turn holds the lock of the head, so no other turn commits meanwhile.
 async fn link(
     session: &Session<'_, Transaction<'_>>,
-    id: CommitId,
-    commit: &Commit,
-    digest: RowsDigest,
+    (id, commit): (CommitId, &Commit),
+    digests: &Digests,
     row: &Row,
 ) -> Result<(), StoreError> {
     let Some(decided) = commit.time else { return Ok(()) };
@@ -149,11 +150,13 @@ async fn link(
     let last = get::<Option<i64>>(row, 2)?.map(to_time).transpose()?;
     // Another process may have committed since this one read the clock.
     let time = last.map_or(decided, |last| last.max(decided));
-    let hash = chain(hash(row, 1)?, time, digest);
+    let hash = chain(hash(row, 1)?, time, digests);
     let switches_version = control::next_version(commit, get(row, 3)?)?;
     let merchants_version = registry::next_merchants_version(commit, get(row, 4)?);
     let (uuid, time, hash) = (id.uuid(), time.as_microsecond(), hash.as_slice());
-    let commit: [&(dyn ToSql + Sync); 4] = [&seq, &uuid, &time, &hash];
+    let digests = digests.to_bytes();
+    let digests = digests.as_slice();
+    let commit: [&(dyn ToSql + Sync); 6] = [&seq, &uuid, &time, &hash, &CHAIN_VERSION, &digests];
     let head: [&(dyn ToSql + Sync); 5] =
         [&seq, &time, &hash, &switches_version, &merchants_version];
     let (linked, moved) =

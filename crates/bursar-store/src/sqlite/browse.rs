@@ -26,7 +26,7 @@ impl Browse for Sqlite {
         addresses: &[Name],
     ) -> Result<Vec<(Name, Account)>, StoreError> {
         self.lines = row::chart_lines(&self.connection)?;
-        let sql = "SELECT address, balance, currency, line FROM accounts
+        let sql = "SELECT address, balance, currency, line, received FROM accounts
                    WHERE address IN (SELECT value FROM json_each(?1)) ORDER BY address, currency";
         let addresses: Vec<&str> = addresses.iter().map(|address| &**address).collect();
         let addresses = serde_json::to_string(&addresses).map_err(damaged)?;

@@ -22,7 +22,7 @@ pub(super) fn load(
     plan: &ReadPlan,
 ) -> Result<ReadSet, StoreError> {
     let mut records = ReadSet { time: last_time(connection)?, ..ReadSet::default() };
-    let sql = "SELECT balance, currency, line FROM accounts WHERE address = ?1 AND currency = ?2";
+    let sql = "SELECT balance, currency, line, received FROM accounts WHERE address = ?1 AND currency = ?2";
     let mut statement = prepare(connection, sql)?;
     for (address, currency) in &plan.accounts {
         let found = first(&mut statement, params![&**address, currency.code()], |row| {

@@ -13,13 +13,13 @@ use rusqlite::params;
 use super::load::{HEADERS, all, header, one, postings};
 use super::row::{self, get};
 use super::{Sqlite, account_index, classify, control, feed, flows};
+use crate::chain_row;
 use crate::chart_lines::{damaged, parse, time};
 use crate::{Query, StoreError};
 
 impl Query for Sqlite {
     async fn accounts(&mut self) -> Result<Vec<(Name, Account)>, StoreError> {
-        let sql =
-            "SELECT address, balance, currency, line FROM accounts ORDER BY address, currency";
+        let sql = "SELECT address, balance, currency, line, received FROM accounts ORDER BY address, currency";
         self.lines = row::chart_lines(&self.connection)?;
         all(&self.connection, sql, [], |row| {
             Ok((get::<String>(row, 0)?.into(), row::account(row, 1, &self.lines)?))
@@ -60,13 +60,15 @@ impl Query for Sqlite {
 
     async fn history(&mut self, after: u64, limit: u32) -> Result<Vec<SavedCommit>, StoreError> {
         let first = i64::try_from(after).unwrap_or(i64::MAX);
-        let sql = "SELECT seq, time, hash, id FROM commits WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+        let sql = "SELECT seq, time, hash, id, version, digests, archived FROM commits WHERE seq > ?1 ORDER BY seq LIMIT ?2";
         all(&self.connection, sql, params![first, limit], |row| {
-            let id = get(row, 3)?;
+            let (seq, id): (i64, [u8; 16]) = (get(row, 0)?, get(row, 3)?);
+            let digests: Option<Vec<u8>> = get(row, 5)?;
             Ok(SavedCommit {
-                seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,
+                seq: u64::try_from(seq).map_err(damaged)?,
                 time: time(get(row, 1)?)?,
                 hash: get(row, 2)?,
+                link: chain_row::link(seq, get(row, 4)?, digests.as_deref(), get(row, 6)?)?,
                 transactions: self.transactions(id)?,
                 events: feed::events(&self.connection, id)?,
                 audit: feed::audit(&self.connection, id)?,
@@ -94,7 +96,7 @@ impl Query for Sqlite {
     }
 
     async fn end(&mut self) -> Result<End, StoreError> {
-        let sql = "SELECT seq, hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
+        let sql = "SELECT seq, link, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
                           (SELECT count(*) FROM events), (SELECT count(*) FROM audit) FROM head";
         let end = one(&self.connection, sql, [], |row| {
             let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);

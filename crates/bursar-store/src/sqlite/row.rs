@@ -30,7 +30,7 @@ pub(super) fn chart_lines(connection: &Connection) -> Result<ChartLines, StoreEr
     Ok(lines)
 }
 
-/// Reads `balance, currency, line`, starting at a column.
+/// Reads `balance, currency, line, received`, starting at a column.
 pub(super) fn account(
     row: &Row<'_>,
     first: usize,
@@ -38,7 +38,8 @@ pub(super) fn account(
 ) -> Result<Account, StoreError> {
     let currency = parse(&get::<String>(row, first.saturating_add(1))?, "a currency")?;
     let metadata = lines.get(get(row, first.saturating_add(2))?)?;
-    Ok(Account { balance: Money::from_minor(get(row, first)?, currency), metadata })
+    let balance = Money::from_minor(get(row, first)?, currency);
+    Ok(Account { balance, received: get(row, first.saturating_add(3))?, metadata })
 }
 
 /// Reads `account, currency, amount, epoch, ended_by`, starting at a column.

@@ -7,12 +7,13 @@ use std::thread;
 use bursar_core::ids::CommitId;
 use bursar_core::ledger::chart::GlAccount;
 use bursar_core::ledger::{Hold, HoldState};
-use bursar_core::turn::{AccountWrite, Commit, HoldWrite, RowsDigest, chain};
+use bursar_core::turn::{AccountWrite, Commit, Digests, HoldWrite, chain};
 use rusqlite::{Connection, Statement, params};
 
 use super::load::prepare;
 use super::{classify, control, feed, flows, registry, rows};
 use crate::StoreError;
+use crate::chain_row::CHAIN_VERSION;
 use crate::chart_lines::{ChartLines, NewLines};
 
 /// Number of flows from which encoding them on a second thread is faster.
@@ -39,9 +40,9 @@ pub(super) fn save(
     })
 }
 
-/// The digest and the encoded states of a commit.
+/// The digests and the encoded states of a commit.
 struct Texts {
-    digest: RowsDigest,
+    digests: Digests,
     /// In the order of the flows.
     states: Vec<String>,
 }
@@ -49,7 +50,7 @@ struct Texts {
 impl Texts {
     fn new(commit: &Commit) -> Self {
         let states = commit.flows.iter().map(|change| change.after.encode()).collect();
-        Self { digest: commit.appended().digest(), states }
+        Self { digests: commit.appended().digests(), states }
     }
 }
 
@@ -62,7 +63,7 @@ fn write_all(
     let mut new_lines = NewLines::new();
     let Some(time) = commit.time else { return Ok(new_lines) };
     let (seq, previous): (i64, [u8; 32]) = connection
-        .query_row("SELECT seq, hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row("SELECT seq, link FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(|error| classify(&error))?;
     let seq = seq.saturating_add(1);
     rows::insert(connection, id, &commit.transactions)?;
@@ -75,15 +76,22 @@ fn write_all(
     control::save(connection, commit)?;
     registry::save(connection, commit)?;
     feed::save(connection, id, &commit.events, &commit.audit)?;
-    let Texts { digest, states } = texts();
+    let Texts { digests, states } = texts();
     flows::save(connection, commit, &states)?;
-    let hash = chain(previous, time, digest);
-    let uuid = id.uuid();
-    let values = params![seq, uuid.as_bytes().as_slice(), time.as_microsecond(), hash.as_slice()];
-    let sql = "INSERT INTO commits (seq, id, time, hash) VALUES (?1, ?2, ?3, ?4)";
+    let hash = chain(previous, time, &digests);
+    let (uuid, digests) = (id.uuid(), digests.to_bytes());
+    let values = params![
+        seq,
+        uuid.as_bytes().as_slice(),
+        time.as_microsecond(),
+        hash.as_slice(),
+        CHAIN_VERSION,
+        digests.as_slice()
+    ];
+    let sql = "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     write_one(connection, sql, values)?;
     let values = params![seq, time.as_microsecond(), hash.as_slice()];
-    let sql = "UPDATE head SET seq = ?1, time = ?2, hash = ?3 WHERE seq = ?1 - 1";
+    let sql = "UPDATE head SET seq = ?1, time = ?2, link = ?3 WHERE seq = ?1 - 1";
     write_one(connection, sql, values)?;
     Ok(new_lines)
 }
@@ -114,8 +122,10 @@ pub fn chart_line(
 }
 
 const ACCOUNT: &str =
-    "INSERT INTO accounts (address, currency, balance, version, line) VALUES (?1, ?2, ?3, 1, ?4)
-    ON CONFLICT DO UPDATE SET balance = balance + ?3, version = version + 1 WHERE balance = ?5";
+    "INSERT INTO accounts (address, currency, balance, version, line, received) VALUES (?1, ?2, ?3, 1, ?4, ?6)
+    ON CONFLICT DO UPDATE
+    SET balance = balance + ?3, version = version + 1, received = min(received, 9223372036854775807 - ?6) + ?6
+    WHERE balance = ?5";
 
 /// Adds the net change. Precondition (optimistic lock): the opening balance is the one that the turn read, and suffices.
 fn account(
@@ -123,13 +133,13 @@ fn account(
     line: i64,
     change: &AccountWrite,
 ) -> Result<(), StoreError> {
-    let AccountWrite { address, after, delta, least_opening } = change;
+    let AccountWrite { address, after, delta, received, least_opening } = change;
     let opening = after.balance.minor().saturating_sub(*delta);
     if least_opening.is_some_and(|least| opening < least) {
         return Err(StoreError::Conflict);
     }
     let currency = after.balance.currency();
-    write(statement, params![&**address, currency.code(), delta, line, opening])
+    write(statement, params![&**address, currency.code(), delta, line, opening, received])
 }
 
 /// Inserts new holds and updates existing ones. Precondition (optimistic lock): an existing hold is as the turn read it.

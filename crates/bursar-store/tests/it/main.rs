@@ -22,6 +22,7 @@ mod freezes;
 mod golden;
 mod histories;
 mod merchant_changes;
+mod old_books;
 mod older_events;
 mod ownership;
 mod packed_postings;

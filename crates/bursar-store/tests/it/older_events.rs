@@ -3,7 +3,7 @@
 use bursar_core::ledger::verify::Verifier;
 use bursar_core::payins::ProviderStatus;
 use bursar_core::rules::Rules;
-use bursar_core::turn::{SavedCommit, chain};
+use bursar_core::turn::{Link, SavedCommit, chain};
 use bursar_store::{Memory, Query as _};
 
 use crate::adapter::requests;
@@ -41,7 +41,9 @@ async fn differences(rules: &Rules, edit: impl Fn(&str) -> String) -> Vec<String
 fn relink(history: &mut [SavedCommit]) -> [u8; 32] {
     let mut last = [0; 32];
     for commit in history {
-        commit.hash = chain(last, commit.time, commit.appended().digest());
+        let digests = commit.appended().digests();
+        commit.link = Link::new(digests);
+        commit.hash = chain(last, commit.time, &digests);
         last = commit.hash;
     }
     last

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 /// Every table and its columns. A table refers only to tables before it.
 pub(crate) const TABLES: [(&str, &str); 16] = [
     ("chart_lines", "line, gl, name, class, address, liquidity, view"),
-    ("accounts", "address, currency, balance, version, line"),
-    ("commits", "seq, id, time, hash"),
-    ("head", "one, seq, time, hash, control_version"),
+    ("accounts", "address, currency, balance, version, line, received"),
+    ("commits", "seq, id, time, hash, version, digests, archived"),
+    ("head", "one, seq, time, link, control_version"),
     (
         "transactions",
         "id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts",

@@ -6,7 +6,6 @@ use bursar_core::ids::CommitId;
 use bursar_core::ledger::{Account, Transaction};
 use bursar_core::money::Currency;
 use bursar_core::numscript::Name;
-use bursar_core::turn::SavedCommit;
 use bursar_store::bulk::postgres::{
     Connection, Copy, Field, PACKED, Session, chart_line, classify, codes, connect, connection,
     copy_attempts, copy_due, copy_events, copy_flows, copy_holds, copy_keys, header, in_order,
@@ -142,7 +141,7 @@ impl Baseline for PostgresBaseline {
         copy_postings(&session, &commit.transactions).await?;
         copy_all_flows(&session, rows).await?;
         let (put, linked) =
-            join(put_accounts(&session, accounts, &lines), link(&session, id, commit)).await;
+            join(put_accounts(&session, accounts, &lines), link(&session, rows)).await;
         put?;
         linked?;
         client.commit().await.map_err(|error| classify(&error))?;
@@ -162,12 +161,11 @@ impl Baseline for PostgresBaseline {
     }
 
     async fn write_naively(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, .. } = *rows;
         let Connection { client, statements, lines: _ } = connection(&mut self.books);
         let client = client.transaction().await.map_err(|error| classify(&error))?;
         let session = Session { client: &client, statements };
         naive::write(&session, rows).await?;
-        link(&session, id, commit).await?;
+        link(&session, rows).await?;
         client.commit().await.map_err(|error| classify(&error))
     }
 
@@ -211,13 +209,16 @@ const COPY_HEADERS: &str = "COPY transactions
     FROM STDIN BINARY";
 const COPY_POSTINGS: &str =
     "COPY postings (tx, n, source, destination, currency, amount) FROM STDIN BINARY";
-const PUT_ACCOUNTS: &str = "INSERT INTO accounts (address, currency, balance, version, line)
-    SELECT address, currency, balance, 1, line
-    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS k (address, currency, balance, line)
+const PUT_ACCOUNTS: &str =
+    "INSERT INTO accounts (address, currency, balance, version, line, received)
+    SELECT address, currency, balance, 1, line, received
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
+         AS k (address, currency, balance, line, received)
     ON CONFLICT (address, currency) DO UPDATE
-    SET balance = excluded.balance, version = accounts.version + 1";
-const COMMIT: &str = "INSERT INTO commits (seq, id, time, hash) VALUES ($1, $2, $3, $4)";
-const HEAD: &str = "UPDATE head SET seq = $1, time = $2, hash = $3";
+    SET balance = excluded.balance, version = accounts.version + 1, received = excluded.received";
+const COMMIT: &str =
+    "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES ($1, $2, $3, $4, 2, $5)";
+const HEAD: &str = "UPDATE head SET seq = $1, time = $2, link = $3";
 
 async fn chart_lines(
     session: &Session<'_, Client<'_>>,
@@ -299,19 +300,21 @@ async fn put_accounts(
     let currencies: Vec<Currency> =
         accounts.iter().map(|(_, account)| account.balance.currency()).collect();
     let balances: Vec<i64> = accounts.iter().map(|(_, account)| account.balance.minor()).collect();
-    let values: [&(dyn ToSql + Sync); 4] = [&addresses, &codes(&currencies), &balances, &lines];
+    let received: Vec<i64> = accounts.iter().map(|(_, account)| account.received).collect();
+    let values: [&(dyn ToSql + Sync); 5] =
+        [&addresses, &codes(&currencies), &balances, &lines, &received];
     session.write(PUT_ACCOUNTS, &values, accounts.len()).await
 }
 
 /// Writes the commit and the head.
 async fn link(
     session: &Session<'_, Client<'_>>,
-    id: CommitId,
-    commit: &SavedCommit,
+    Rows { id, commit, digests, .. }: &Rows<'_>,
 ) -> Result<(), StoreError> {
     let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
     let (uuid, time, hash) = (id.uuid(), commit.time.as_microsecond(), commit.hash.as_slice());
-    let commit: [&(dyn ToSql + Sync); 4] = [&seq, &uuid, &time, &hash];
+    let digests = digests.as_slice();
+    let commit: [&(dyn ToSql + Sync); 5] = [&seq, &uuid, &time, &hash, &digests];
     let head: [&(dyn ToSql + Sync); 3] = [&seq, &time, &hash];
     let (inserted, updated) =
         join(session.write(COMMIT, &commit, 1), session.write(HEAD, &head, 1)).await;

@@ -16,7 +16,7 @@ pub(super) async fn write(
     session: &Session<'_, Client<'_>>,
     rows: &Rows<'_>,
 ) -> Result<(), StoreError> {
-    let Rows { id, commit, accounts: _, holds, flows, states: _, keys } = *rows;
+    let Rows { id, commit, holds, flows, keys, .. } = *rows;
     for known in keys {
         key(session, known).await?;
     }
@@ -166,7 +166,7 @@ async fn transaction(
         let values: [&(dyn ToSql + Sync); 6] =
             [&id, &place, &source, &destination, &currency.code(), &minor];
         session.write(sql, &values, 1).await?;
-        let sql = "UPDATE accounts SET balance = balance + $1, version = version + 1
+        let sql = "UPDATE accounts SET balance = balance + $1, received = received + greatest($1, 0), version = version + 1
                    WHERE address = $2 AND currency = $3";
         for (address, change) in ends(posting) {
             session.write(sql, &[&change, &&**address, &currency.code()], 1).await?;

@@ -4,10 +4,9 @@ mod naive;
 
 use std::path::Path;
 
-use bursar_core::ids::CommitId;
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
-use bursar_core::turn::{FlowWrite, SavedCommit};
+use bursar_core::turn::FlowWrite;
 use bursar_store::bulk::sqlite::{
     chart_line, classify, connection, insert_attempts, insert_events, insert_flows, insert_keys,
     insert_transactions, save_holds,
@@ -73,7 +72,7 @@ impl Baseline for SqliteBaseline {
     }
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, accounts, holds, flows, states, keys } = *rows;
+        let Rows { id, commit, accounts, holds, flows, states, keys, .. } = *rows;
         self.has_timers |= !flows.is_empty();
         self.in_transaction(|connection, lines| {
             insert_transactions(connection, id, &commit.transactions)?;
@@ -84,7 +83,7 @@ impl Baseline for SqliteBaseline {
             put_timers(connection, flows)?;
             insert_keys(connection, keys)?;
             insert_events(connection, id, &commit.events, &commit.audit)?;
-            link(id, commit, |sql, values| connection.prepare_cached(sql)?.execute(values))?;
+            link(rows, |sql, values| connection.prepare_cached(sql)?.execute(values))?;
             Ok(new_lines)
         })
     }
@@ -94,10 +93,9 @@ impl Baseline for SqliteBaseline {
     }
 
     async fn write_naively(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, .. } = *rows;
         self.in_transaction(|connection, _| {
             naive::write(connection, rows).map_err(|error| classify(&error))?;
-            link(id, commit, |sql, values| connection.prepare(sql)?.execute(values))?;
+            link(rows, |sql, values| connection.prepare(sql)?.execute(values))?;
             Ok(NewLines::new())
         })
     }
@@ -126,14 +124,15 @@ fn put_accounts(
     lines: &ChartLines,
     accounts: &[(Name, Account)],
 ) -> Result<NewLines, StoreError> {
-    let sql = "INSERT INTO accounts (address, currency, balance, version, line) VALUES (?1, ?2, ?3, 1, ?4)
-               ON CONFLICT DO UPDATE SET balance = excluded.balance, version = version + 1";
+    let sql = "INSERT INTO accounts (address, currency, balance, version, line, received) VALUES (?1, ?2, ?3, 1, ?4, ?5)
+               ON CONFLICT DO UPDATE
+               SET balance = excluded.balance, version = version + 1, received = excluded.received";
     let mut statement = connection.prepare_cached(sql).map_err(|error| classify(&error))?;
     let mut new_lines = NewLines::new();
     for (address, account) in accounts {
         let line = chart_line(connection, lines, &account.metadata, &mut new_lines)?;
         let (currency, minor) = (account.balance.currency(), account.balance.minor());
-        let values = params![&**address, currency.code(), minor, line];
+        let values = params![&**address, currency.code(), minor, line, account.received];
         statement.execute(values).map_err(|error| classify(&error))?;
     }
     Ok(new_lines)
@@ -151,16 +150,16 @@ fn put_timers(connection: &Connection, flows: &[FlowWrite]) -> Result<(), StoreE
 
 /// Writes the commit and the head.
 fn link(
-    id: CommitId,
-    commit: &SavedCommit,
+    Rows { id, commit, digests, .. }: &Rows<'_>,
     execute: impl Fn(&str, &[&dyn rusqlite::ToSql]) -> rusqlite::Result<usize>,
 ) -> Result<(), StoreError> {
     let (uuid, time) = (id.uuid(), commit.time.as_microsecond());
     let seq = i64::try_from(commit.seq).unwrap_or(i64::MAX);
-    let sql = "INSERT INTO commits (seq, id, time, hash) VALUES (?1, ?2, ?3, ?4)";
-    execute(sql, params![seq, uuid.as_bytes().as_slice(), time, commit.hash.as_slice()])
+    let sql = "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES (?1, ?2, ?3, ?4, 2, ?5)";
+    let hash = commit.hash.as_slice();
+    execute(sql, params![seq, uuid.as_bytes().as_slice(), time, hash, digests.as_slice()])
         .map_err(|error| classify(&error))?;
-    let sql = "UPDATE head SET seq = ?1, time = ?2, hash = ?3";
-    execute(sql, params![seq, time, commit.hash.as_slice()]).map_err(|error| classify(&error))?;
+    let sql = "UPDATE head SET seq = ?1, time = ?2, link = ?3";
+    execute(sql, params![seq, time, hash]).map_err(|error| classify(&error))?;
     Ok(())
 }

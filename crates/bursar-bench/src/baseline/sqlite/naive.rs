@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 use super::super::{Rows, ends};
 
 pub(super) fn write(connection: &Connection, rows: &Rows<'_>) -> rusqlite::Result<()> {
-    let Rows { id, commit, accounts: _, holds, flows, states: _, keys } = *rows;
+    let Rows { id, commit, holds, flows, keys, .. } = *rows;
     keys.iter().try_for_each(|known| key(connection, known))?;
     flows.iter().try_for_each(|change| flow(connection, change))?;
     for (row, n) in commit.transactions.iter().zip(0_i64..) {
@@ -175,7 +175,7 @@ fn transaction(
             minor
         ];
         execute(connection, sql, values)?;
-        let sql = "UPDATE accounts SET balance = balance + ?1, version = version + 1
+        let sql = "UPDATE accounts SET balance = balance + ?1, received = received + max(?1, 0), version = version + 1
                    WHERE address = ?2 AND currency = ?3";
         for (address, change) in ends(posting) {
             execute(connection, sql, params![change, &**address, currency.code()])?;

@@ -102,7 +102,12 @@ fn trial_balance(ledger: &Ledger, as_of: Option<AsOf>) -> TrialBalance {
     for transaction in ledger.transactions() {
         fold.add(transaction).unwrap();
     }
-    fold.finish()
+    let trial = fold.finish();
+    if as_of.is_none() {
+        let of_accounts = TrialBalance::of_accounts(ledger.accounts().map(|(_, account)| account));
+        assert_eq!(of_accounts, trial, "turnovers of accounts are those of the postings");
+    }
+    trial
 }
 
 fn at(second: u64) -> Timestamp {

@@ -20,7 +20,7 @@ use crate::ledger::rulebook::{HoldEffect, Rulebook};
 use crate::ledger::{Account, AccountKey, Hold, HoldKey, HoldState, Transaction};
 use crate::money::{Currency, decimal};
 use crate::numscript::Name;
-use crate::turn::{SavedCommit, chain};
+use crate::turn::{Appended, Link, SavedCommit};
 pub(crate) use flows::{Ending, LastEvent};
 
 /// The counts, and the differences found.
@@ -34,6 +34,8 @@ pub struct Report {
     pub events: u64,
     pub audit: u64,
     pub flows: u64,
+    /// Sections of commits whose rows are in an archive, and whose digests are verified here.
+    pub archived: u64,
     /// The first differences, each with its place.
     pub differences: Vec<String>,
     /// The total number of differences.
@@ -81,6 +83,13 @@ impl IndexedEntries {
     }
 }
 
+/// What the postings of an account add up to.
+#[derive(Debug, Default)]
+struct Sums {
+    balance: i128,
+    received: i128,
+}
+
 /// More would not help to find the first cause.
 const DIFFERENCES_MAX: usize = 100;
 
@@ -89,8 +98,12 @@ pub struct Verifier<'r> {
     rulebook: &'r Rulebook,
     metadata: BTreeMap<Name, Arc<GlAccount>>,
     hash: [u8; 32],
+    /// A commit of version 2 was added.
+    is_chain_v2: bool,
+    /// The feed has gaps.
+    has_archived_events: bool,
     time: Option<Timestamp>,
-    balances: BTreeMap<AccountKey, i128>,
+    sums: BTreeMap<AccountKey, Sums>,
     holds: BTreeMap<HoldKey, Hold>,
     /// The effect of each transaction on a hold, in case it is reverted.
     hold_effects: BTreeMap<TransactionId, (HoldKey, HoldEffect)>,
@@ -117,8 +130,10 @@ impl<'r> Verifier<'r> {
                 .map(|(address, account)| (Name::clone(address), Arc::clone(&account.metadata)))
                 .collect(),
             hash: [0; 32],
+            is_chain_v2: false,
+            has_archived_events: false,
             time: None,
-            balances: BTreeMap::new(),
+            sums: BTreeMap::new(),
             holds: BTreeMap::new(),
             hold_effects: BTreeMap::new(),
             endings: BTreeMap::new(),
@@ -149,13 +164,7 @@ impl<'r> Verifier<'r> {
             self.differ(format!("commit {} is dated before the one it follows", commit.seq));
         }
         self.time = Some(commit.time);
-        let hash = chain(self.hash, commit.time, commit.appended().digest());
-        if hash != commit.hash {
-            self.differ(format!(
-                "commit {} does not have the hash of its rows: a row of it, or the order of commits, was changed",
-                commit.seq
-            ));
-        }
+        self.link(commit);
         // Continues with the stored hash, so that one changed row is reported once and not in every later commit.
         self.hash = commit.hash;
         for (transaction, n) in commit.transactions.iter().zip(0..) {
@@ -171,6 +180,43 @@ impl<'r> Verifier<'r> {
         }
         let audit = u64::try_from(commit.audit.len()).unwrap_or(u64::MAX);
         self.report.audit = self.report.audit.saturating_add(audit);
+    }
+
+    /// Compares the rows with the digests of their sections, and the hash with the digests.
+    fn link(&mut self, commit: &SavedCommit) {
+        let seq = commit.seq;
+        match &commit.link {
+            Link::V1 if self.is_chain_v2 => self.differ(format!(
+                "commit {seq} is linked as version 1 behind one of version 2: it was added or changed"
+            )),
+            Link::V1 => {}
+            Link::V2 { digests, archived } => {
+                self.is_chain_v2 = true;
+                let found = commit.appended().digests();
+                let empty = Appended { transactions: &[], events: &[], audit: &[] }.digests();
+                let sections = digests.zip(found).zip(empty).zip(*archived).named();
+                for (section, (((stored, found), empty), is_archived)) in sections {
+                    if is_archived && found == empty {
+                        self.report.archived = self.report.archived.saturating_add(1);
+                    } else if found != stored {
+                        self.differ(format!(
+                            "the {section} of commit {seq} do not have their digest: a row was changed, added or removed"
+                        ));
+                    }
+                }
+                if archived.transactions {
+                    self.differ(format!(
+                        "the transactions of commit {seq} are archived, and no closing has their balances"
+                    ));
+                }
+                self.has_archived_events |= archived.events;
+            }
+        }
+        if commit.expected_hash(self.hash) != commit.hash {
+            self.differ(format!(
+                "commit {seq} does not have the hash of its rows: a row of it, or the order of commits, was changed"
+            ));
+        }
     }
 
     fn transaction(&mut self, seq: u64, transaction: &Transaction) {
@@ -195,8 +241,9 @@ impl<'r> Verifier<'r> {
             let ends = [(&posting.source, minor.saturating_neg()), (&posting.destination, minor)];
             for (address, change) in ends.into_iter().filter(|(address, _)| &***address != WORLD) {
                 let key = (Name::clone(address), posting.money.currency());
-                let balance = self.balances.entry(key).or_default();
-                *balance = balance.saturating_add(change);
+                let sums = self.sums.entry(key).or_default();
+                sums.balance = sums.balance.saturating_add(change);
+                sums.received = sums.received.saturating_add(change.max(0));
             }
         }
         self.hold(transaction, &place);
@@ -315,7 +362,7 @@ impl<'r> Verifier<'r> {
         for (address, account) in accounts {
             let currency = account.balance.currency();
             let key = (Name::clone(address), currency);
-            let Some(sum) = self.balances.remove(&key) else {
+            let Some(Sums { balance: sum, received }) = self.sums.remove(&key) else {
                 self.differ(format!("{address} has an account in {currency} and no postings"));
                 continue;
             };
@@ -326,8 +373,15 @@ impl<'r> Verifier<'r> {
                     "{address} has {balance} {currency}, its postings add up to {sum}"
                 ));
             }
+            if received.min(i128::from(i64::MAX)) != i128::from(account.received) {
+                let stored = decimal(i128::from(account.received), currency);
+                let received = decimal(received, currency);
+                self.differ(format!(
+                    "{address} has received {stored} {currency} in all, its postings say {received}: its turnover is wrong"
+                ));
+            }
         }
-        for (address, currency) in std::mem::take(&mut self.balances).into_keys() {
+        for (address, currency) in std::mem::take(&mut self.sums).into_keys() {
             self.differ(format!("{address} has postings in {currency} and no account"));
         }
         self.compare_due(due);

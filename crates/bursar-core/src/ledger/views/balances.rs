@@ -20,7 +20,7 @@ pub struct Balance<'a> {
 
 impl<'a> Balance<'a> {
     pub fn of(account: &'a Account) -> Self {
-        let Account { balance, metadata } = account;
+        let Account { balance, metadata, .. } = account;
         Self { gl: metadata, currency: balance.currency(), minor: i128::from(balance.minor()) }
     }
 }

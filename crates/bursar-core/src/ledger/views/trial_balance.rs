@@ -36,6 +36,42 @@ pub struct Total {
     pub credit: i128,
 }
 
+impl TrialBalance {
+    /// The trial balance of now, from the balance and turnover of each account.
+    pub fn of_accounts<'a>(accounts: impl IntoIterator<Item = &'a Account>) -> Self {
+        let mut turnover: BTreeMap<(GlCode, Currency), Turnover> = BTreeMap::new();
+        for Account { balance, received, metadata } in accounts {
+            let received = i128::from(*received);
+            let sent = received.saturating_sub(i128::from(balance.minor()));
+            let (debit, credit) = match metadata.side() {
+                Side::Debit => (received, sent),
+                Side::Credit => (sent, received),
+            };
+            let sum = turnover
+                .entry((metadata.code, balance.currency()))
+                .or_insert_with(|| Turnover { gl: Arc::clone(metadata), debit: 0, credit: 0 });
+            sum.debit = sum.debit.saturating_add(debit);
+            sum.credit = sum.credit.saturating_add(credit);
+        }
+        Self::new(turnover)
+    }
+
+    fn new(turnover: BTreeMap<(GlCode, Currency), Turnover>) -> Self {
+        let row = |((code, currency), turnover): ((GlCode, Currency), Turnover)| {
+            let Turnover { gl, debit, credit } = turnover;
+            let balance = match gl.side() {
+                Side::Debit => debit.saturating_sub(credit),
+                Side::Credit => credit.saturating_sub(debit),
+            };
+            Row { code, name: gl.name.clone(), currency, debit, credit, balance }
+        };
+        let rows: Vec<Row> = turnover.into_iter().map(row).collect();
+        let totals = totals(&rows);
+        let is_balanced = totals.iter().all(|total| total.debit == total.credit);
+        Self { rows, totals, is_balanced }
+    }
+}
+
 /// Recomputes the books from the postings, one transaction after the other.
 #[derive(Debug)]
 pub struct TrialBalanceFold {
@@ -80,18 +116,7 @@ impl TrialBalanceFold {
     }
 
     pub fn finish(self) -> TrialBalance {
-        let row = |((code, currency), turnover): ((GlCode, Currency), Turnover)| {
-            let Turnover { gl, debit, credit } = turnover;
-            let balance = match gl.side() {
-                Side::Debit => debit.saturating_sub(credit),
-                Side::Credit => credit.saturating_sub(debit),
-            };
-            Row { code, name: gl.name.clone(), currency, debit, credit, balance }
-        };
-        let rows: Vec<Row> = self.turnover.into_iter().map(row).collect();
-        let totals = totals(&rows);
-        let is_balanced = totals.iter().all(|total| total.debit == total.credit);
-        TrialBalance { rows, totals, is_balanced }
+        TrialBalance::new(self.turnover)
     }
 }
 

@@ -91,7 +91,7 @@ fn overwrite(commit: &mut Commit, found: &ReadSet) {
             ((Name::clone(address), account.balance.currency()), account.balance.minor())
         })
         .collect();
-    for AccountWrite { address, after, delta, least_opening } in &mut commit.accounts {
+    for AccountWrite { address, after, delta, least_opening, .. } in &mut commit.accounts {
         let currency = after.balance.currency();
         let opening = balances.get(&(Name::clone(address), currency)).copied().unwrap_or_default();
         after.balance = Money::from_minor(opening.saturating_add(*delta), currency);

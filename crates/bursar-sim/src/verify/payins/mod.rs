@@ -9,7 +9,7 @@ use super::rule::Rule;
 use super::{Domain, World as SmallWorld};
 
 pub(super) const DOMAIN: Domain =
-    Domain { worlds: || vec![world(step)], mutations: mutations::mutations };
+    Domain { kind: "payin", worlds: || vec![world(step)], mutations: mutations::mutations };
 
 /// The world around a machine, which is the shipped one or has a mistake.
 fn world(step: StepFn) -> SmallWorld {

@@ -37,7 +37,8 @@ use super::explore::{Correction, Model, Nexts};
 use super::rule::Rule;
 use super::{Domain, World as SmallWorld};
 
-pub(super) const DOMAIN: Domain = Domain { worlds, mutations: mutations::mutations };
+pub(super) const DOMAIN: Domain =
+    Domain { kind: "payout", worlds, mutations: mutations::mutations };
 
 /// The worlds around the shipped machine, and the one around its evidence.
 fn worlds() -> Vec<SmallWorld> {

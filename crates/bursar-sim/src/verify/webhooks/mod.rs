@@ -21,7 +21,7 @@ pub(super) use small::{Attempt, Breaker, Power, Stage, Taken, World};
 use small::{context, delivery, endpoint, schedule};
 
 pub(super) const DOMAIN: Domain =
-    Domain { worlds: || vec![world(step)], mutations: mutations::mutations };
+    Domain { kind: "delivery", worlds: || vec![world(step)], mutations: mutations::mutations };
 
 /// The world around a machine, which is the shipped one or has a mistake.
 fn world(step: StepFn) -> SmallWorld {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bursar_core::ledger::views::TrialBalanceFold;
+use bursar_core::ledger::views::{TrialBalance, TrialBalanceFold};
 use bursar_core::money::decimal;
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, Report, Section};
@@ -48,10 +48,14 @@ const SECTIONS: &[Section] = &[
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let mut books = Books::existing(&arguments.report.store, config)?;
     let accounts = books.accounts()?;
-    let accounts = accounts.iter().map(|(address, account)| (address, account));
-    let mut fold = TrialBalanceFold::new(accounts, arguments.moment.as_of());
-    each_journal(&mut books, |transaction| fold.add(transaction))?;
-    let trial = fold.finish();
+    let trial = if let Some(as_of) = arguments.moment.as_of() {
+        let accounts = accounts.iter().map(|(address, account)| (address, account));
+        let mut fold = TrialBalanceFold::new(accounts, Some(as_of));
+        each_journal(&mut books, |transaction| fold.add(transaction))?;
+        fold.finish()
+    } else {
+        TrialBalance::of_accounts(accounts.iter().map(|(_, account)| account))
+    };
     let format = &arguments.report.format;
     let mut report = Report::begin(format, SECTIONS, &[arguments.moment.fact()])?;
     for row in &trial.rows {

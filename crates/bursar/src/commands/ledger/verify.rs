@@ -30,6 +30,7 @@ struct Answer {
     events: u64,
     audit: u64,
     flows: u64,
+    archived: u64,
     differences: Vec<String>,
 }
 
@@ -47,6 +48,7 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
         events: report.events,
         audit: report.audit,
         flows: report.flows,
+        archived: report.archived,
         differences: report.differences,
     };
     if arguments.json {
@@ -66,6 +68,12 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
             answer.events,
             answer.audit
         ))?;
+        if answer.archived > 0 {
+            terminal::say(&format!(
+                "{} archived sections: the chain has their digests, the archive has their rows",
+                answer.archived
+            ))?;
+        }
     }
     if count > 0 {
         return Err(Failure::new(format!(

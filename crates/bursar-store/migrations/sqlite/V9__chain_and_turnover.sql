@@ -1,0 +1,18 @@
+-- The hash chain, version 2: the digests of the transactions, events and audit entries of a commit are stored with it, so
+-- that each of these may be archived and the chain is still verified. Earlier commits keep the links of version 1.
+
+ALTER TABLE commits ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+-- 32 bytes each: transactions, events, audit entries. None in version 1.
+ALTER TABLE commits ADD COLUMN digests BLOB;
+-- What is in an archive: 1 transactions, 2 events, 4 audit entries.
+ALTER TABLE commits ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+
+-- A process of an earlier version would go on with links of version 1. It does not find this column, and cannot commit.
+ALTER TABLE head RENAME COLUMN hash TO link;
+
+-- The sum of all postings to an account. What has left it follows from its balance: a trial balance needs no posting.
+ALTER TABLE accounts ADD COLUMN received INTEGER NOT NULL DEFAULT 0;
+
+UPDATE accounts SET received = p.received
+FROM (SELECT destination, currency, sum(amount) AS received FROM postings GROUP BY destination, currency) p
+WHERE p.destination = accounts.address AND p.currency = accounts.currency;
