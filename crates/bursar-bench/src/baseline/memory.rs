@@ -53,6 +53,7 @@ impl Baseline for MemoryBaseline {
                 if let Some(account) = bulk::accounts(&mut self.books).get_mut(&key) {
                     let balance = account.balance.minor().saturating_add(change);
                     account.balance = Money::from_minor(balance, currency);
+                    account.received = account.received.saturating_add(change.max(0));
                 }
             }
         }

@@ -100,10 +100,7 @@ fn a_posting_that_was_changed_is_found() {
                   WHERE id = (SELECT min(id::text)::uuid FROM transactions)";
     sql(&cluster, &url, change);
     let found = block_on(store.verify(&rules.rulebook)).unwrap().differences;
-    assert!(
-        found.iter().any(|one| one.contains("do not have their digest")),
-        "{found:?}"
-    );
+    assert!(found.iter().any(|one| one.contains("do not have their digest")), "{found:?}");
     assert!(found.iter().any(|one| one.contains("its postings add up to")), "{found:?}");
 }
 
