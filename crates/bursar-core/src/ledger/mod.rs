@@ -102,7 +102,8 @@ pub struct Transaction {
 pub struct Account {
     /// On the normal side; below zero only where a template allows it.
     pub balance: Money,
-    /// The sum of all postings to the account, in minor units; with the balance it says what has left. At most `i64::MAX`.
+    /// Turnover: the sum of all postings to the account, in minor units. What has left it is this less the balance. It stops
+    /// at `i64::MAX`, so that no posting is refused for it.
     pub received: i64,
     /// Copied from the chart when the account is first used, and never changed.
     pub metadata: Arc<GlAccount>,

@@ -30,8 +30,12 @@ pub enum Link {
     V1,
     V2 {
         digests: Digests,
-        /// Sections whose rows are in an archive.
+        /// Sections that are marked as moved to an archive.
         archived: Sections<bool>,
+    },
+    /// The stored columns are those of no version that this process knows.
+    Unknown {
+        version: i64,
     },
 }
 
@@ -90,9 +94,12 @@ impl Digests {
 }
 
 impl Sections<bool> {
-    /// The stored form: 1 for transactions, 2 for events, 4 for audit entries.
-    pub const fn from_bits(bits: i64) -> Self {
-        Self { transactions: bits & 1 != 0, events: bits & 2 != 0, audit: bits & 4 != 0 }
+    /// The stored form: 1 for transactions, 2 for events, 4 for audit entries. None for other bits.
+    pub const fn from_bits(bits: i64) -> Option<Self> {
+        if bits & !7 != 0 {
+            return None;
+        }
+        Some(Self { transactions: bits & 1 != 0, events: bits & 2 != 0, audit: bits & 4 != 0 })
     }
 }
 
@@ -114,11 +121,12 @@ impl SavedCommit {
         Appended { transactions: &self.transactions, events: &self.events, audit: &self.audit }
     }
 
-    /// The hash that it must have after the previous commit.
-    pub fn expected_hash(&self, previous: [u8; 32]) -> [u8; 32] {
+    /// The hash that it must have after the previous commit. None if it is linked in an unknown version.
+    pub fn expected_hash(&self, previous: [u8; 32]) -> Option<[u8; 32]> {
         match &self.link {
-            Link::V1 => link(previous, self.time, &self.appended().digest_v1()),
-            Link::V2 { digests, .. } => chain(previous, self.time, digests),
+            Link::V1 => Some(link(previous, self.time, &self.appended().digest_v1())),
+            Link::V2 { digests, .. } => Some(chain(previous, self.time, digests)),
+            Link::Unknown { .. } => None,
         }
     }
 }

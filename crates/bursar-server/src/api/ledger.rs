@@ -166,8 +166,10 @@ pub(super) async fn trial_balance(
     let as_of = query.moment();
     let read = app.0.readers.report(async move |store| {
         let accounts = store.accounts().await?;
-        if as_of.is_none() {
-            return Ok(views::TrialBalance::of_accounts(accounts.iter().map(|(_, it)| it)));
+        if as_of.is_none()
+            && let Some(now) = views::TrialBalance::of_accounts(accounts.iter().map(|(_, it)| it))
+        {
+            return Ok(now);
         }
         let known = accounts.iter().map(|(address, account)| (address, account));
         let mut fold = TrialBalanceFold::new(known, as_of);

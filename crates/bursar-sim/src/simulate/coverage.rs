@@ -34,8 +34,8 @@ pub(crate) fn causes(requests: &[Request], audit: &Audit) -> Vec<Cause> {
 fn reported(body: &Body, audit: &Audit) -> Option<(FlowId, &'static str)> {
     let Body::Flows(flow::Request::EffectOutcome(done)) = body else { return None };
     let flow = audit.flows.get(&done.flow);
-    let event = KINDS.iter().find_map(|kind| (kind.outcome)(&done.outcome, flow))?;
-    Some((done.flow, event))
+    let event = KINDS.iter().find_map(|kind| (kind.outcome)(&done.outcome, flow));
+    Some((done.flow, event.unwrap_or("an outcome without a name")))
 }
 
 /// Counts the steps of a commit by its events. A request that was rejected or answered before has done nothing.

@@ -89,7 +89,7 @@ impl Query for Postgres {
                     seq: u64::try_from(seq).map_err(damaged)?,
                     time: time(get(row, 1)?)?,
                     hash: hash(row, 2)?,
-                    link: chain_row::link(seq, get(row, 4)?, get(row, 5)?, get(row, 6)?)?,
+                    link: chain_row::link(get(row, 4)?, get(row, 5)?, get(row, 6)?),
                     transactions: by_commit.remove(&id).unwrap_or_default(),
                     events: events.remove(&id).unwrap_or_default(),
                     audit: audit.remove(&id).unwrap_or_default(),

@@ -68,7 +68,7 @@ impl Query for Sqlite {
                 seq: u64::try_from(seq).map_err(damaged)?,
                 time: time(get(row, 1)?)?,
                 hash: get(row, 2)?,
-                link: chain_row::link(seq, get(row, 4)?, digests.as_deref(), get(row, 6)?)?,
+                link: chain_row::link(get(row, 4)?, digests.as_deref(), get(row, 6)?),
                 transactions: self.transactions(id)?,
                 events: feed::events(&self.connection, id)?,
                 audit: feed::audit(&self.connection, id)?,

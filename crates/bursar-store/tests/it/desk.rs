@@ -94,9 +94,8 @@ impl<'r, S: Store + Query> Desk<'r, S> {
     pub(crate) async fn differences(&mut self) -> Vec<String> {
         let accounts = self.store.accounts().await.unwrap();
         let mut verifier = Verifier::new(&self.rules.rulebook, &accounts);
-        match self.store.history(0, u32::MAX).await {
-            Ok(history) => history.iter().for_each(|commit| verifier.add(commit)),
-            Err(error) => return vec![error.to_string()],
+        for commit in self.store.history(0, u32::MAX).await.unwrap() {
+            verifier.add(&commit);
         }
         match self.store.flows(None, u32::MAX).await {
             Ok(flows) => flows.iter().for_each(|flow| verifier.add_flow(flow)),

@@ -199,6 +199,8 @@ fn a_changed_row_is_found_with_what_and_where() {
         ("an amount", "UPDATE postings SET amount = 9999 WHERE n = 0 AND tx = (SELECT t.id FROM transactions t JOIN commits c ON c.id = t.commit_id WHERE c.seq = 2 AND t.n = 1)"),
         ("a posting gone", "DELETE FROM postings WHERE n = 3 AND tx = (SELECT t.id FROM transactions t JOIN commits c ON c.id = t.commit_id WHERE c.seq = 2 AND t.n = 1)"),
         ("a balance", "UPDATE accounts SET balance = balance + 1 WHERE address = 'merchants:m3:available:PKR'"),
+        ("a turnover", "UPDATE accounts SET received = received + 1 WHERE address = 'merchants:m3:available:PKR'"),
+        ("the digests of a commit", "UPDATE commits SET digests = zeroblob(96) WHERE seq = 3"),
         ("a reference", "UPDATE transactions SET reference = 'other' WHERE reference = 'r0'"),
         ("commits in another order", "UPDATE commits SET seq = CASE seq WHEN 2 THEN 3 WHEN 3 THEN 2 END + 100 WHERE seq IN (2, 3); UPDATE commits SET seq = seq - 100 WHERE seq > 100"),
         (

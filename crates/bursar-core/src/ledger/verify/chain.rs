@@ -1,7 +1,7 @@
 //! Checks the link of a commit in the hash chain.
 
 use super::Verifier;
-use crate::turn::{Appended, Link, SavedCommit};
+use crate::turn::{Digests, Link, SavedCommit, Sections};
 
 impl Verifier<'_> {
     /// Compares the rows with the digests of their sections, and the hash with the digests.
@@ -14,30 +14,40 @@ impl Verifier<'_> {
             Link::V1 => {}
             Link::V2 { digests, archived } => {
                 self.is_chain_v2 = true;
-                let found = commit.appended().digests();
-                let empty = Appended { transactions: &[], events: &[], audit: &[] }.digests();
-                let sections = digests.zip(found).zip(empty).zip(*archived).named();
-                for (section, (((stored, found), empty), is_archived)) in sections {
-                    if is_archived && found == empty {
-                        self.report.archived = self.report.archived.saturating_add(1);
-                    } else if found != stored {
-                        self.differ(format!(
-                            "the {section} of commit {seq} do not have their digest: a row was changed, added or removed"
-                        ));
-                    }
-                }
-                if archived.transactions {
-                    self.differ(format!(
-                        "the transactions of commit {seq} are archived, and no closing has their balances"
-                    ));
-                }
-                self.has_archived_events |= archived.events;
+                self.sections(commit, digests, *archived);
             }
+            Link::Unknown { version } => self.differ(format!(
+                "commit {seq} is linked as version {version}, and this version does not know its columns: they were changed, or a newer version wrote them"
+            )),
         }
-        if commit.expected_hash(self.hash) != commit.hash {
+        if commit.expected_hash(self.hash).is_some_and(|expected| expected != commit.hash) {
             self.differ(format!(
-                "commit {seq} does not have the hash of its rows: a row of it, or the order of commits, was changed"
+                "commit {seq} does not have its hash: its rows, its time, its digests or the order of commits were changed"
             ));
+        }
+    }
+
+    /// A section whose rows are in an archive is linked by its digest. No archive is known yet, so that every mark is a
+    /// difference: otherwise a mark would hide that rows were deleted.
+    fn sections(&mut self, commit: &SavedCommit, digests: &Digests, archived: Sections<bool>) {
+        let seq = commit.seq;
+        let is_empty = Sections {
+            transactions: commit.transactions.is_empty(),
+            events: commit.events.is_empty(),
+            audit: commit.audit.is_empty(),
+        };
+        let sections = digests.zip(commit.appended().digests()).zip(archived.zip(is_empty));
+        for (section, ((stored, found), (is_archived, is_empty))) in sections.named() {
+            if is_archived {
+                self.differ(format!(
+                    "the {section} of commit {seq} are marked as archived, and no archive is known that has them"
+                ));
+            }
+            if found != stored && !(is_archived && is_empty) {
+                self.differ(format!(
+                    "the {section} of commit {seq} do not have their digest: a row was changed, added or removed"
+                ));
+            }
         }
     }
 }

@@ -51,7 +51,7 @@ impl Verifier<'_> {
     pub(super) fn event(&mut self, seq: u64, event: &FeedEvent) {
         self.report.events = self.report.events.saturating_add(1);
         let last = self.last_events.get(&event.resource).map_or(0, |last| last.sequence);
-        if event.sequence != last.saturating_add(1) && !self.has_archived_events {
+        if event.sequence != last.saturating_add(1) {
             self.differ(format!(
                 "{} in commit {seq}: number {} of `{}` follows number {last}",
                 event.id, event.sequence, event.resource
@@ -80,7 +80,6 @@ impl Verifier<'_> {
             Some(_) => {}
             // Deliveries emit no events.
             None if flow.state.event().is_none() && flow.sequence == 0 => {}
-            None if self.has_archived_events => {}
             None => self.differ(format!("`{name}` has no event")),
         }
         if flow.state.funds().is_some_and(|funds| funds.merchant != flow.merchant) {

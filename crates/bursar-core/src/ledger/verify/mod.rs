@@ -35,8 +35,6 @@ pub struct Report {
     pub events: u64,
     pub audit: u64,
     pub flows: u64,
-    /// Sections of commits whose rows are in an archive, and whose digests are verified here.
-    pub archived: u64,
     /// The first differences, each with its place.
     pub differences: Vec<String>,
     /// The total number of differences.
@@ -101,8 +99,6 @@ pub struct Verifier<'r> {
     hash: [u8; 32],
     /// A commit of version 2 was added.
     is_chain_v2: bool,
-    /// The feed has gaps.
-    has_archived_events: bool,
     time: Option<Timestamp>,
     sums: BTreeMap<AccountKey, Sums>,
     holds: BTreeMap<HoldKey, Hold>,
@@ -132,7 +128,6 @@ impl<'r> Verifier<'r> {
                 .collect(),
             hash: [0; 32],
             is_chain_v2: false,
-            has_archived_events: false,
             time: None,
             sums: BTreeMap::new(),
             holds: BTreeMap::new(),

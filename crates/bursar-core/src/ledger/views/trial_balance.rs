@@ -37,10 +37,14 @@ pub struct Total {
 }
 
 impl TrialBalance {
-    /// The trial balance of now, from the balance and turnover of each account.
-    pub fn of_accounts<'a>(accounts: impl IntoIterator<Item = &'a Account>) -> Self {
+    /// The trial balance of now, from the balance and turnover of each account. None if a turnover is above what an
+    /// account can count: then only the postings have it.
+    pub fn of_accounts<'a>(accounts: impl IntoIterator<Item = &'a Account>) -> Option<Self> {
         let mut turnover: BTreeMap<(GlCode, Currency), Turnover> = BTreeMap::new();
         for Account { balance, received, metadata } in accounts {
+            if *received == i64::MAX {
+                return None;
+            }
             let received = i128::from(*received);
             let sent = received.saturating_sub(i128::from(balance.minor()));
             let (debit, credit) = match metadata.side() {
@@ -53,7 +57,7 @@ impl TrialBalance {
             sum.debit = sum.debit.saturating_add(debit);
             sum.credit = sum.credit.saturating_add(credit);
         }
-        Self::new(turnover)
+        Some(Self::new(turnover))
     }
 
     fn new(turnover: BTreeMap<(GlCode, Currency), Turnover>) -> Self {

@@ -64,6 +64,8 @@ fn double(commit: &mut Commit) {
         let minor = money.minor().saturating_add(write.delta);
         write.after.balance = Money::from_minor(minor, money.currency());
         write.delta = write.delta.saturating_mul(2);
+        write.after.received = write.after.received.saturating_add(write.received);
+        write.received = write.received.saturating_mul(2);
         write.least_opening = None;
     }
 }
@@ -84,17 +86,20 @@ fn needed(commit: &Commit) -> ReadPlan {
 
 /// As if the decision had been made on what is there now.
 fn overwrite(commit: &mut Commit, found: &ReadSet) {
-    let balances: BTreeMap<_, _> = found
+    let openings: BTreeMap<_, _> = found
         .accounts
         .iter()
         .map(|(address, account)| {
-            ((Name::clone(address), account.balance.currency()), account.balance.minor())
+            let key = (Name::clone(address), account.balance.currency());
+            (key, (account.balance.minor(), account.received))
         })
         .collect();
-    for AccountWrite { address, after, delta, least_opening, .. } in &mut commit.accounts {
+    for AccountWrite { address, after, delta, received, least_opening } in &mut commit.accounts {
         let currency = after.balance.currency();
-        let opening = balances.get(&(Name::clone(address), currency)).copied().unwrap_or_default();
-        after.balance = Money::from_minor(opening.saturating_add(*delta), currency);
+        let opening = openings.get(&(Name::clone(address), currency)).copied();
+        let (minor, received_before) = opening.unwrap_or_default();
+        after.balance = Money::from_minor(minor.saturating_add(*delta), currency);
+        after.received = received_before.saturating_add(*received);
         *least_opening = None;
     }
     for FlowWrite { before, after } in &mut commit.flows {

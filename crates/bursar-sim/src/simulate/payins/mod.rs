@@ -31,7 +31,8 @@ pub(crate) const KIND: Kind = Kind {
 };
 
 fn cause(body: &Body, audit: &Audit) -> Option<(FlowId, &'static str)> {
-    let Body::PayIns(Request::NewPayIn(payin)) = body else { return None };
+    let Body::PayIns(request) = body else { return None };
+    let Request::NewPayIn(payin) = request;
     let name = (format!("payin:{}", payin.provider), payin.reference.clone());
     let event = match payin.said {
         ProviderStatus::Pending => "pending",
@@ -43,14 +44,16 @@ fn cause(body: &Body, audit: &Audit) -> Option<(FlowId, &'static str)> {
 
 /// A fee that would take more than all of a pay-in is not charged.
 fn order(body: &Body) -> Option<Order> {
-    let Body::PayIns(Request::NewPayIn(payin)) = body else { return None };
+    let Body::PayIns(request) = body else { return None };
+    let Request::NewPayIn(payin) = request;
     let order = Order::new(&payin.merchant, &payin.currency, &payin.amount, PAYIN_PRICE)?;
     let is_too_much = order.fee.saturating_add(order.vat) > order.amount;
     Some(if is_too_much { Order { fee: 0, vat: 0, ..order } } else { order })
 }
 
 fn shown(reply: &Reply) -> Option<Shown> {
-    let Reply::PayIns(PayInReply::PayIn(given)) = reply else { return None };
+    let Reply::PayIns(reply) = reply else { return None };
+    let PayInReply::PayIn(given) = reply;
     Some(Shown {
         id: given.view.id.parse::<PayInId>().ok().map(FlowId::from),
         version: given.view.version,

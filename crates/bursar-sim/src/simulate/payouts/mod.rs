@@ -66,13 +66,20 @@ fn key(body: &Body) -> Option<&Key> {
 }
 
 fn order(body: &Body) -> Option<Order> {
-    let Body::Payouts(Request::Create(it)) = body else { return None };
-    let payout = &it.payout;
+    let Body::Payouts(request) = body else { return None };
+    let payout = match request {
+        Request::Create(it) => &it.payout,
+        Request::Cancel(_) | Request::Resolve(_) | Request::Callback(_) => return None,
+    };
     Order::new(&payout.merchant, &payout.currency, &payout.amount, PAYOUT_PRICE)
 }
 
 fn shown(reply: &Reply) -> Option<Shown> {
-    let Reply::Payouts(PayoutReply::Payout(given)) = reply else { return None };
+    let Reply::Payouts(reply) = reply else { return None };
+    let given = match reply {
+        PayoutReply::Payout(given) => given,
+        PayoutReply::Accepted(_) => return None,
+    };
     Some(Shown {
         id: given.view.id.parse::<PayoutId>().ok().map(FlowId::from),
         version: given.view.version,

@@ -199,6 +199,7 @@ fn planned_call(it: &Effect) -> Planned {
             Order::Query => Planning::Query { lease_until: it.lease_until },
         }
     } else {
+        assert!(matches!(it.call, Call::Delivery(_)), "no history has such a call: {it:?}");
         Planning::Deliver
     };
     Planned { flow: it.flow, attempt: it.attempt, what }

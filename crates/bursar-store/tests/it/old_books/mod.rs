@@ -54,51 +54,68 @@ fn differences_after(change: &str) -> Vec<String> {
     })
 }
 
+fn wrong_digest(section: &str) -> String {
+    format!(
+        "the {section} of commit 26 do not have their digest: a row was changed, added or removed"
+    )
+}
+
+fn wrong_hash(seq: u32) -> String {
+    format!(
+        "commit {seq} does not have its hash: its rows, its time, its digests or the order of commits were changed"
+    )
+}
+
 #[test]
 fn a_forged_link_is_found() {
-    let digest = |section: &str| {
-        format!(
-            "the {section} of commit 26 do not have their digest: a row was changed, added or removed"
-        )
-    };
-    let hash = |seq: u32| {
-        format!(
-            "commit {seq} does not have the hash of its rows: a row of it, or the order of commits, was changed"
-        )
-    };
     let of_26 = "commit_id = (SELECT id FROM commits WHERE seq = 26)";
     let audit = format!("UPDATE audit SET note = note || '.' WHERE {of_26}");
-    assert_eq!(differences_after(&audit), [digest("audit entries")]);
+    assert_eq!(differences_after(&audit), [wrong_digest("audit entries")]);
 
     let digests = "UPDATE commits SET digests = zeroblob(96) WHERE seq = 26";
-    let all = ["transactions", "events", "audit entries"].map(digest);
-    assert_eq!(differences_after(digests), [&all[..], &[hash(26)]].concat());
+    let all = ["transactions", "events", "audit entries"].map(wrong_digest);
+    assert_eq!(differences_after(digests), [&all[..], &[wrong_hash(26)]].concat());
 
     let first = "UPDATE commits SET version = 1, digests = NULL WHERE seq = 27";
     let behind =
         "commit 27 is linked as version 1 behind one of version 2: it was added or changed";
-    assert_eq!(differences_after(first), [behind.to_owned(), hash(27)]);
+    assert_eq!(differences_after(first), [behind.to_owned(), wrong_hash(27)]);
 
-    let version = "UPDATE commits SET version = 3 WHERE seq = 26";
-    let found = differences_after(version);
-    assert!(found.len() == 1 && found[0].contains("commit 26 is linked as version 3"), "{found:?}");
+    for unknown in ["version = 3", "digests = x'00'", "archived = 8", "version = 1"] {
+        let found = differences_after(&format!("UPDATE commits SET {unknown} WHERE seq = 26"));
+        assert!(
+            found.len() == 1 && found[0].starts_with("commit 26 is linked as version "),
+            "{unknown}: {found:?}"
+        );
+    }
 }
 
-/// An archived section has no rows here, and the chain is verified by its digest.
+/// A section without rows is linked by its digest, so that it may be archived. The mark alone proves no archive.
 #[test]
-fn an_archived_section_is_verified_by_its_digest() {
-    let without = |section: &str| {
-        format!("DELETE FROM {section} WHERE commit_id = (SELECT id FROM commits WHERE seq = 26);")
-    };
-    let removed = differences_after(&without("audit"));
-    let digest = "the audit entries of commit 26 do not have their digest: a row was changed, added or removed";
-    assert_eq!(removed, [digest]);
+fn a_section_without_rows_is_linked_by_its_digest() {
+    let of_26 = "WHERE commit_id = (SELECT id FROM commits WHERE seq = 26);";
     let archive = "UPDATE commits SET archived = 4 WHERE seq = 26";
-    assert_eq!(differences_after(&format!("{} {archive}", without("audit"))), [""; 0]);
+    let delete = format!("DELETE FROM audit {of_26}");
+    assert_eq!(differences_after(&delete), [wrong_digest("audit entries")]);
+    let marked = "the audit entries of commit 26 are marked as archived, and no archive is known that has them";
+    assert_eq!(differences_after(&format!("{delete} {archive}")), [marked]);
     // Rows that are there are compared, whatever the mark says.
-    let forged = "UPDATE audit SET note = note || '.' WHERE commit_id = (SELECT id FROM commits WHERE seq = 26);";
-    assert_eq!(differences_after(&format!("{forged} {archive}")), [digest]);
-    let no_closing = "UPDATE commits SET archived = 1 WHERE seq = 26";
-    let found = differences_after(no_closing);
-    assert!(found[0].contains("no closing has their balances"), "{found:?}");
+    let forged = format!("UPDATE audit SET note = note || '.' {of_26} {archive}");
+    let found = differences_after(&forged);
+    assert_eq!(found, [marked.to_owned(), wrong_digest("audit entries")]);
+}
+
+/// The sum of the postings is above the largest integer: the migration counts as far as it can.
+#[test]
+fn a_turnover_above_the_largest_integer_is_migrated() {
+    let scratch = Scratch::new();
+    let large = "UPDATE postings SET amount = 9223372036854775807 WHERE destination = 'merchants:m1:available:PKR'";
+    run_sql(scratch.path(), &format!("{SQLITE_V8} {large}"));
+    block_on(async {
+        let mut store = Sqlite::open(scratch.path()).unwrap();
+        let accounts = store.accounts().await.unwrap();
+        let account =
+            accounts.iter().find(|(address, _)| &**address == "merchants:m1:available:PKR");
+        assert_eq!(account.unwrap().1.received, i64::MAX);
+    });
 }

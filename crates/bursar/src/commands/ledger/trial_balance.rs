@@ -48,13 +48,15 @@ const SECTIONS: &[Section] = &[
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let mut books = Books::existing(&arguments.report.store, config)?;
     let accounts = books.accounts()?;
-    let trial = if let Some(as_of) = arguments.moment.as_of() {
+    let as_of = arguments.moment.as_of();
+    let now = TrialBalance::of_accounts(accounts.iter().map(|(_, account)| account));
+    let trial = if let (Some(now), None) = (now, as_of) {
+        now
+    } else {
         let accounts = accounts.iter().map(|(address, account)| (address, account));
-        let mut fold = TrialBalanceFold::new(accounts, Some(as_of));
+        let mut fold = TrialBalanceFold::new(accounts, as_of);
         each_journal(&mut books, |transaction| fold.add(transaction))?;
         fold.finish()
-    } else {
-        TrialBalance::of_accounts(accounts.iter().map(|(_, account)| account))
     };
     let format = &arguments.report.format;
     let mut report = Report::begin(format, SECTIONS, &[arguments.moment.fact()])?;

@@ -30,7 +30,6 @@ struct Answer {
     events: u64,
     audit: u64,
     flows: u64,
-    archived: u64,
     differences: Vec<String>,
 }
 
@@ -48,7 +47,6 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
         events: report.events,
         audit: report.audit,
         flows: report.flows,
-        archived: report.archived,
         differences: report.differences,
     };
     if arguments.json {
@@ -68,12 +66,6 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
             answer.events,
             answer.audit
         ))?;
-        if answer.archived > 0 {
-            terminal::say(&format!(
-                "{} archived sections: the chain has their digests, the archive has their rows",
-                answer.archived
-            ))?;
-        }
     }
     if count > 0 {
         return Err(Failure::new(format!(
