@@ -18,7 +18,9 @@ use jiff::Timestamp;
 use crate::browse::{
     AuditCursor, Browse, FlowFilter, FlowPage, LaneCursor, LanePage, Live, Overdue, RecordPage,
 };
-use crate::{Postgres, PostgresTurn, Query, Sqlite, SqliteTurn, Store, StoreError, Turn};
+use crate::{
+    Postgres, PostgresTurn, Query, SchemaVersion, Sqlite, SqliteTurn, Store, StoreError, Turn,
+};
 
 /// The location of the books.
 #[derive(Debug, Clone)]
@@ -57,11 +59,19 @@ impl Location {
         }
     }
 
-    /// Opens the books for a report, read-only if another process writes them.
+    /// The version of the schema of existing books.
+    pub async fn schema(&self) -> Result<SchemaVersion, StoreError> {
+        match self {
+            Self::Directory(path) => Sqlite::schema(path),
+            Self::Database(url) => Postgres::schema(url).await,
+        }
+    }
+
+    /// Opens the books for a report: read-only if other processes may use them.
     pub async fn read(&self) -> Result<AnyStore, StoreError> {
         match self {
-            Self::Directory(path) if Sqlite::is_in_use(path) => self.reader().await,
-            Self::Directory(_) | Self::Database(_) => self.open().await,
+            Self::Directory(path) if !Sqlite::is_in_use(path) => self.open().await,
+            Self::Directory(_) | Self::Database(_) => self.reader().await,
         }
     }
 

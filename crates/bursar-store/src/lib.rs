@@ -12,6 +12,7 @@ mod error;
 mod memory;
 mod postgres;
 mod postings;
+mod schema;
 mod sqlite;
 mod turn;
 mod walk;
@@ -35,6 +36,7 @@ pub use browse::{
 pub use error::StoreError;
 pub use memory::{Memory, MemoryTurn};
 pub use postgres::{Postgres, PostgresTurn};
+pub use schema::SchemaVersion;
 pub use sqlite::{Sqlite, SqliteTurn};
 pub use turn::turn;
 pub use walk::Walk;

@@ -32,6 +32,7 @@ use tokio_postgres::{Client, Config, NoTls, Transaction};
 use self::merchants::Merchants;
 use self::session::{Session, Statements};
 use crate::chart_lines::ChartLines;
+use crate::schema::{self, SchemaVersion};
 use crate::{Store, StoreError, Turn};
 
 mod embedded {
@@ -116,10 +117,16 @@ impl Postgres {
         Self::open_at(parse(url)?).await
     }
 
-    /// Opens the books read-only. The writing process has migrated their schema.
+    /// The version of the schema of existing books.
+    pub(crate) async fn schema(url: &str) -> Result<SchemaVersion, StoreError> {
+        schema(&connect(&parse(url)?, Use::Reports).await?).await
+    }
+
+    /// Opens the books read-only. Fails if their schema is of another version.
     pub async fn reader(url: &str) -> Result<Self, StoreError> {
         let config = parse(url)?;
         let client = connect(&config, Use::Reports).await?;
+        schema(&client).await?.check()?;
         Self::connected(config, Use::Reports, client).await
     }
 
@@ -163,6 +170,12 @@ impl Postgres {
         self.lines = row::chart_lines(&self.client).await?;
         Ok(())
     }
+}
+
+async fn schema(client: &Client) -> Result<SchemaVersion, StoreError> {
+    let found = client.query_one(schema::APPLIED, &[]).await;
+    let applied = found.and_then(|row| row.try_get(0)).map_err(|error| classify(&error))?;
+    Ok(SchemaVersion::new(applied, embedded::migrations::runner().get_migrations()))
 }
 
 pub fn parse(url: &str) -> Result<Config, StoreError> {

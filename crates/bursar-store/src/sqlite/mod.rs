@@ -22,6 +22,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use self::account_index::AccountIndex;
 use crate::chart_lines::ChartLines;
+use crate::schema::{self, SchemaVersion};
 use crate::{Store, StoreError, Turn};
 
 mod embedded {
@@ -87,11 +88,15 @@ impl Sqlite {
         Ok(Self { connection, lines, account_index, lock: Some(lock) })
     }
 
-    /// Opens the books read-only, beside the process that writes them and has migrated their schema.
+    /// The version of the schema of existing books.
+    pub(crate) fn schema(directory: &Path) -> Result<SchemaVersion, StoreError> {
+        schema(&open_read_only(directory)?)
+    }
+
+    /// Opens the books read-only, beside the process that writes them. Fails if their schema is of another version.
     pub fn reader(directory: &Path) -> Result<Self, StoreError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = Connection::open_with_flags(directory.join(FILE), flags);
-        let connection = opened.map_err(|error| classify(&error))?;
+        let connection = open_read_only(directory)?;
+        schema(&connection)?.check()?;
         connection.set_prepared_statement_cache_capacity(64);
         let lines = row::chart_lines(&connection)?;
         Ok(Self { connection, lines, account_index: AccountIndex::default(), lock: None })
@@ -104,6 +109,17 @@ impl Sqlite {
         self.account_index.extend(&mut self.connection);
         self
     }
+}
+
+fn open_read_only(directory: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(directory.join(FILE), flags).map_err(|error| classify(&error))
+}
+
+fn schema(connection: &Connection) -> Result<SchemaVersion, StoreError> {
+    let applied = connection.query_row(schema::APPLIED, [], |row| row.get(0));
+    let applied = applied.map_err(|error| classify(&error))?;
+    Ok(SchemaVersion::new(applied, embedded::migrations::runner().get_migrations()))
 }
 
 impl Store for Sqlite {

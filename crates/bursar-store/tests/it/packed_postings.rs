@@ -47,6 +47,8 @@ fn opening_old_books_packs_their_postings() {
     let before = run(&mut block_on(Postgres::open(&url)).unwrap(), &rules, &some_steps(), &[3]);
     assert!(before.end.postings > 20, "{:?}", before.end);
     sql(&cluster, &url, UNPACK);
+    let refused = block_on(Postgres::reader(&url)).unwrap_err().to_string();
+    assert!(refused.contains("schema version 7"), "a report migrates nothing: {refused}");
     sql(&cluster, &url, "INSERT INTO postings VALUES (gen_random_uuid(), 0, 'a', 'b', 'PKR', 1)");
     let error = block_on(Postgres::open(&url)).unwrap_err().to_string();
     assert!(error.contains("postings without a transaction"), "{error}");

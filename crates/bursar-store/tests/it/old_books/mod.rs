@@ -40,6 +40,24 @@ fn books_with_the_first_chain_are_migrated_and_go_on() {
     });
 }
 
+/// A report must not stop the processes that use the old schema.
+#[test]
+fn a_reader_does_not_migrate_old_books() {
+    let scratch = Scratch::new();
+    run_sql(scratch.path(), SQLITE_V8);
+    let before = std::fs::read(scratch.path().join("bursar.sqlite")).unwrap();
+    let refused = Sqlite::reader(scratch.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("schema version 8") && refused.contains("bursar migrate"),
+        "{refused}"
+    );
+    assert_eq!(std::fs::read(scratch.path().join("bursar.sqlite")).unwrap(), before);
+    let newer = "INSERT INTO refinery_schema_history VALUES (99, 'later', '', '')";
+    run_sql(scratch.path(), newer);
+    let refused = Sqlite::reader(scratch.path()).unwrap_err().to_string();
+    assert!(refused.contains("use the newer version"), "{refused}");
+}
+
 /// The differences after a change of the old books, to which two commits of version 2 were added.
 fn differences_after(change: &str) -> Vec<String> {
     let (scratch, rules) = (Scratch::new(), rules());

@@ -13,7 +13,7 @@ use bursar_node::config::Config;
 use bursar_node::failure::Failure;
 use bursar_node::node::fresh_seed;
 use bursar_node::rulebook::load_rulebook;
-use bursar_store::{AnyStore, Location, Query as _, StoreError, Walk as _, turn};
+use bursar_store::{AnyStore, Location, Query as _, SchemaVersion, StoreError, Walk as _, turn};
 use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
 
@@ -49,6 +49,17 @@ impl Books {
         let mut books = Self::with(config, runtime, async || location.read().await)?;
         books.runtime.block_on(books.store.read_at_one_moment())?;
         Ok(books)
+    }
+
+    /// The version of their schema, if they exist.
+    pub(super) fn schema(arguments: &StoreArguments) -> Result<Option<SchemaVersion>, Failure> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let location = arguments.location()?;
+        let schema = async {
+            let exists = location.exists().await?;
+            Ok(if exists { Some(location.schema().await?) } else { None })
+        };
+        runtime.block_on(schema).map_err(|error: StoreError| error.into())
     }
 
     /// Opens the books, and creates them if they do not exist.

@@ -19,7 +19,7 @@ use bursar_core::ledger::journal::JournalError;
 use bursar_node::failure::Failure;
 use bursar_node::report::Format;
 use bursar_node::terminal;
-use bursar_store::Location;
+use bursar_store::{Location, SchemaVersion};
 use clap::{Args, Subcommand};
 
 use books::Books;
@@ -125,6 +125,13 @@ pub(crate) struct MigrateArguments {
 
 impl MigrateArguments {
     pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
+        if let Some(SchemaVersion { applied, known }) = Books::schema(&self.store)?
+            && applied < known
+        {
+            terminal::say(&format!(
+                "migrating the schema from version {applied} to {known}: all postings may be read once, and the books are locked meanwhile"
+            ))?;
+        }
         Books::open(&self.store, config)?;
         terminal::say("the schema is up to date")
     }
