@@ -166,6 +166,10 @@ pub enum Rejection {
     )]
     NotStuck { status: &'static str },
     #[error(
+        "the payout is {status} and has no open case: nothing was changed. Only a case on a finished payout is closed"
+    )]
+    NoOpenCase { status: &'static str },
+    #[error(
         "{actor} has proposed this already: nothing was changed. A second person must decide the same"
     )]
     SecondPersonNeeded { actor: String },
@@ -271,6 +275,7 @@ impl Rejection {
             Self::UnknownReference { .. } => ("unknown_reference", Class::NotFound),
             Self::NotCancellable { .. } => ("not_cancellable", Class::Conflict),
             Self::NotStuck { .. } => ("not_stuck", Class::Conflict),
+            Self::NoOpenCase { .. } => ("no_open_case", Class::Conflict),
             Self::SecondPersonNeeded { .. } => ("second_person_needed", Class::Conflict),
             Self::NoNewAttempt { .. } => ("no_new_attempt", Class::Conflict),
             Self::BadEndpoint { .. } => ("bad_endpoint", Class::Invalid),

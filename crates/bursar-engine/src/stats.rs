@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bursar_core::flow::{Effect, EndpointTally, Outcome, Tally};
+use bursar_core::flow::{Effect, EndpointResult, Observation, Outcome};
 use bursar_core::ids::FlowId;
 use bursar_core::rejection::Rejection;
 use jiff::Timestamp;
@@ -156,22 +156,22 @@ impl Stats {
 
     /// Counts an effect that was run.
     pub(crate) fn count(&mut self, effect: &Effect, outcome: &Outcome) {
-        match effect.tally(outcome) {
-            Tally::Nothing => {}
-            Tally::Channel { channel, is_submission, is_unknown, is_unmapped } => {
+        match effect.observe(outcome) {
+            Observation::Nothing => {}
+            Observation::Channel { channel, is_submission, is_unknown, is_unmapped } => {
                 let stats = self.channels.entry(channel.to_owned()).or_default();
                 add(&mut stats.submissions, u64::from(is_submission));
                 add(&mut stats.unknown, u64::from(is_unknown));
                 add(&mut stats.unmapped, u64::from(is_unmapped));
             }
-            Tally::Endpoint { result, took_ms } => {
+            Observation::Endpoint { result, took_ms } => {
                 let stats = &mut self.deliveries;
                 add(&mut stats.milliseconds, took_ms);
                 let count = match result {
-                    EndpointTally::Accepted => &mut stats.accepted,
-                    EndpointTally::Failed => &mut stats.failed,
-                    EndpointTally::Unsendable => &mut stats.unsendable,
-                    EndpointTally::Unsent => &mut stats.unsent,
+                    EndpointResult::Accepted => &mut stats.accepted,
+                    EndpointResult::Failed => &mut stats.failed,
+                    EndpointResult::Unsendable => &mut stats.unsendable,
+                    EndpointResult::Unsent => &mut stats.unsent,
                 };
                 add(count, 1);
             }

@@ -1,12 +1,13 @@
 //! The watcher: raises alerts for operators, and clears them when their cause is gone.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bursar_core::flow::Kind as _;
+use bursar_core::flow::{Kind as _, ReviewReason};
 use bursar_core::payouts::Payout;
 use bursar_core::registry::{Alert, Change, Content, Kind, Registration};
-use bursar_store::{Browse as _, Live, Overdue};
+use bursar_core::turn::{FLOW_TALLIES, Tally};
+use bursar_store::{Browse as _, Overdue, Query as _, WaitingReviews};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::App;
@@ -38,10 +39,6 @@ impl Default for AlertLimits {
 }
 
 const EVERY: Duration = Duration::from_secs(5);
-/// The watcher uses at most one part in so many of the time, however many flows there are.
-const SHARE: u32 = 20;
-/// The maximum pause between two checks.
-const LONGEST: Duration = Duration::from_mins(1);
 /// Alerts whose state follows from the store alone.
 const STUCK: &str = "stuck_age";
 const OUTBOX: &str = "outbox_age";
@@ -53,13 +50,9 @@ const GONE: SignedDuration = SignedDuration::from_hours(1);
 /// Runs until it is cancelled.
 pub async fn watch(app: App) {
     let mut watcher = Watcher::default();
-    let mut pause = EVERY;
     loop {
-        tokio::time::sleep(pause).await;
-        let began = Instant::now();
-        pause = EVERY;
+        tokio::time::sleep(EVERY).await;
         let Ok(books) = read_books(&app).await else { continue };
-        pause = began.elapsed().saturating_mul(SHARE).clamp(EVERY, LONGEST);
         for (name, alert) in watcher.check(&app, &books) {
             if alert.is_raised {
                 tracing::warn!(alert = name, detail = alert.detail, "alert raised");
@@ -75,7 +68,8 @@ pub async fn watch(app: App) {
 
 /// What the store shows to the watcher.
 pub(crate) struct Books {
-    pub(crate) live: Vec<Live>,
+    pub(crate) tallies: BTreeMap<String, Tally>,
+    pub(crate) reviews: Vec<WaitingReviews>,
     pub(crate) outbox: Vec<Overdue>,
     /// With the time of the last change.
     pub(crate) alerts: BTreeMap<String, (Alert, Timestamp)>,
@@ -84,12 +78,13 @@ pub(crate) struct Books {
 pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
     let now = app.0.host.now();
     let read = app.0.readers.read(async move |store| {
-        let live = store.live().await?;
+        let tallies = store.tallies(FLOW_TALLIES).await?;
+        let reviews = store.waiting_reviews().await?;
         let outbox = store.overdue_outbox(now).await?;
         let alerts = store.records(Kind::Alert, None, None, 500).await?.records;
-        Ok((live, outbox, alerts))
+        Ok((tallies, reviews, outbox, alerts))
     });
-    let (live, outbox, alerts) = read.await?;
+    let (tallies, reviews, outbox, alerts) = read.await?;
     let alerts = alerts.into_iter().filter_map(|record| match record.content {
         Content::Alert(alert) => Some((record.id, (alert, record.updated_at))),
         Content::Merchant(_)
@@ -97,7 +92,7 @@ pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
         | Content::ApiKey(_)
         | Content::Endpoint(_) => None,
     });
-    Ok(Books { live, outbox, alerts: alerts.collect() })
+    Ok(Books { tallies, reviews, outbox, alerts: alerts.collect() })
 }
 
 /// The memory of one process. Several processes may watch one store: each raises what it sees, and clears what it has not
@@ -118,7 +113,7 @@ impl Watcher {
         let (stats, known) = (app.0.host.stats(), &books.alerts);
         let is_raised = |name: &str| known.get(name).is_some_and(|(alert, _)| alert.is_raised);
         let in_books = [
-            (STUCK, stuck(&books.live, now, limits)),
+            (STUCK, stuck(&books.reviews, now, limits)),
             (OUTBOX, outbox(&books.outbox, now, limits)),
         ];
         let mut changes = Vec::new();
@@ -219,10 +214,11 @@ impl Watcher {
     }
 }
 
-fn stuck(live: &[Live], now: Timestamp, limits: AlertLimits) -> Alert {
-    let stuck = live.iter().find(|live| live.kind == Payout::INFO.name && live.status == "STUCK");
-    let age = stuck.map_or(SignedDuration::ZERO, |live| now.duration_since(live.oldest));
-    let count = stuck.map_or(0, |live| live.count);
+fn stuck(reviews: &[WaitingReviews], now: Timestamp, limits: AlertLimits) -> Alert {
+    let mut reviews = reviews.iter();
+    let stuck = reviews.find(|it| it.kind == Payout::INFO.name && it.reason == ReviewReason::Stuck);
+    let age = stuck.map_or(SignedDuration::ZERO, |stuck| now.duration_since(stuck.since));
+    let count = stuck.map_or(0, |stuck| stuck.count);
     let detail = format!("{count} payouts are stuck, one of them for {} minutes", age.as_mins());
     Alert { is_raised: age > limits.stuck_age, detail }
 }

@@ -9,6 +9,10 @@ use axum::extract::State;
 use axum::http::{Method, header};
 use axum::response::{IntoResponse as _, Response};
 
+use bursar_core::flow::ReviewReason;
+use bursar_core::turn::{FlowTally, Tally};
+use bursar_store::waiting;
+
 use crate::App;
 use crate::access::{Access, AccessRow};
 use crate::alerts::{self, Books};
@@ -204,32 +208,59 @@ fn http(text: &mut Text, metrics: &Metrics) {
     }
 }
 
+/// Counts of flows, kept by the commits: nothing is counted here.
+fn flows(text: &mut Text, tallies: &BTreeMap<String, Tally>) {
+    text.head("bursar_flows_live", "gauge", "Flows that wait in a lane, by kind and status.");
+    for live in waiting(tallies) {
+        let labels = [("kind", live.kind.as_str()), ("status", live.status.as_str())];
+        text.line("bursar_flows_live", &labels, live.count);
+    }
+    let found = || tallies.iter().filter_map(|(name, tally)| FlowTally::parse(name, *tally));
+    let labels = |found: &FlowTally<'_>| {
+        let FlowTally { kind, status, currency, channel, .. } = *found;
+        [("kind", kind), ("status", status), ("currency", currency), ("channel", channel)]
+            .map(|(name, value)| (name, value.to_owned()))
+    };
+    let mut write = |name: &str, kind: &str, help: &str, value: fn(Tally) -> i64| {
+        text.head(name, kind, help);
+        for found in found() {
+            let labels = labels(&found);
+            let labels = labels.each_ref().map(|(name, value)| (*name, value.as_str()));
+            text.line(name, &labels, value(found.tally));
+        }
+    };
+    let help = "Flows by kind, status, currency and channel.";
+    write("bursar_flows", "gauge", help, |tally| tally.count);
+    let help = "How often a flow came into this status.";
+    write("bursar_flows_entered_total", "counter", help, |tally| tally.entered);
+}
+
 async fn books(text: &mut Text, app: &App) {
-    let Ok(Books { live, outbox, alerts }) = alerts::read_books(app).await else {
+    let Ok(Books { tallies, reviews, outbox, alerts }) = alerts::read_books(app).await else {
         return text.one("bursar_books_readable", "gauge", "1 if the store can be read.", 0);
     };
     text.one("bursar_books_readable", "gauge", "1 if the store can be read.", 1);
-    text.head("bursar_flows_live", "gauge", "Live flows by kind and status.");
-    for live in &live {
+    flows(text, &tallies);
+    let now = app.0.host.now();
+    let name = "bursar_flows_oldest_seconds";
+    text.head(name, "gauge", "Time for which the longest stuck flow is stuck.");
+    for waiting in reviews.iter().filter(|waiting| waiting.reason == ReviewReason::Stuck) {
+        let age = now.duration_since(waiting.since).as_secs();
+        text.line(name, &[("kind", waiting.kind), ("status", "STUCK")], age);
+    }
+    let [name, oldest] = ["bursar_reviews", "bursar_reviews_oldest_seconds"];
+    text.head(name, "gauge", "Flows that wait for a person, by kind and reason.");
+    for waiting in &reviews {
         text.line(
-            "bursar_flows_live",
-            &[("kind", &live.kind), ("status", &live.status)],
-            live.count,
+            name,
+            &[("kind", waiting.kind), ("reason", waiting.reason.name())],
+            waiting.count,
         );
     }
-    text.head(
-        "bursar_flows_oldest_seconds",
-        "gauge",
-        "Time since the last change of the oldest live flow.",
-    );
-    let now = app.0.host.now();
-    for live in &live {
-        let labels = [("kind", live.kind.as_str()), ("status", live.status.as_str())];
-        text.line(
-            "bursar_flows_oldest_seconds",
-            &labels,
-            now.duration_since(live.oldest).as_secs(),
-        );
+    text.head(oldest, "gauge", "Time for which the longest waiting of these flows waits.");
+    for waiting in &reviews {
+        let age = now.duration_since(waiting.since).as_secs();
+        text.line(oldest, &[("kind", waiting.kind), ("reason", waiting.reason.name())], age);
     }
     let [name, oldest] = ["bursar_outbox_overdue", "bursar_outbox_oldest_seconds"];
     text.head(name, "gauge", "Overdue outbox entries for the Temporal cluster, by lane.");

@@ -1,22 +1,24 @@
 //! One type for all persistent stores, for callers that choose the store at run time.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bursar_core::feed::{AuditEntry, Cursor, FeedEvent};
-use bursar_core::flow::{Due, Flow};
+use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::{CommitId, EventId, FlowId};
-use bursar_core::ledger::verify::{End, IndexedEntries};
+use bursar_core::ledger::verify::{End, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Kind, Record, RecordKey};
-use bursar_core::turn::{Commit, ReadPlan, ReadSet, SavedCommit};
+use bursar_core::turn::{Commit, ReadPlan, ReadSet, SavedCommit, Tally};
 use jiff::Timestamp;
 
 use crate::browse::{
-    AuditCursor, Browse, FlowFilter, FlowPage, LaneCursor, LanePage, Live, Overdue, RecordPage,
+    AuditCursor, Browse, FlowFilter, LaneCursor, Overdue, RecordPage, ReviewCursor, ReviewFilter,
+    Scan,
 };
 use crate::{
     Postgres, PostgresTurn, Query, SchemaVersion, Sqlite, SqliteTurn, Store, StoreError, Turn,
@@ -155,6 +157,9 @@ impl Query for AnyStore {
         flow(id: FlowId) -> Option<Flow>;
         flows(after: Option<FlowId>, limit: u32) -> Vec<Flow>;
         due() -> Vec<(Due, FlowId)>;
+        all_reviews() -> Vec<Review>;
+        tallies(prefix: &str) -> BTreeMap<String, Tally>;
+        labels() -> LabelDigest;
         events(after: Cursor, limit: u32) -> Vec<(Cursor, FeedEvent)>;
         control() -> Control;
         history(after: u64, limit: u32) -> Vec<SavedCommit>;
@@ -165,18 +170,24 @@ impl Query for AnyStore {
     }
 }
 
+impl Scan for AnyStore {
+    forward! {
+        flow_keys(filter: &FlowFilter, range: (FlowId, FlowId), limit: usize) -> Vec<(FlowId, String)>;
+        lane_keys(lane: &str, before: LaneCursor, limit: usize) -> Vec<LaneCursor>;
+        review_rows(filter: &ReviewFilter, after: ReviewCursor, limit: usize) -> Vec<Review>;
+        flows_by_id(ids: &[FlowId]) -> Vec<Option<Flow>>;
+    }
+}
+
 impl Browse for AnyStore {
     forward! {
         accounts_at(addresses: &[Name]) -> Vec<(Name, Account)>;
-        list_flows_desc(filter: &FlowFilter, before: Option<FlowId>, limit: u32) -> FlowPage;
-        list_lane_desc(lane: &str, filter: &FlowFilter, before: Option<LaneCursor>, limit: u32) -> LanePage;
+        flows_known_as(text: &str, limit: u32) -> Vec<FlowId>;
         deliveries_of(event: EventId) -> Vec<Flow>;
         events_of(resource: &str, after: u64, limit: u32) -> Vec<FeedEvent>;
         audit_back(before: Option<AuditCursor>, limit: u32) -> Vec<(AuditCursor, AuditEntry)>;
         record(key: &RecordKey) -> Option<Record>;
         records(kind: Kind, merchant: Option<&str>, before: Option<&str>, limit: u32) -> RecordPage;
-        live_channels() -> Vec<String>;
-        live() -> Vec<Live>;
         overdue_outbox(now: Timestamp) -> Vec<Overdue>;
     }
 }

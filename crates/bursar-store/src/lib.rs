@@ -12,26 +12,29 @@ mod error;
 mod memory;
 mod postgres;
 mod postings;
+mod review_row;
 mod schema;
 mod sqlite;
 mod turn;
 mod walk;
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
 use bursar_core::feed::{Cursor, FeedEvent};
-use bursar_core::flow::{Due, Flow};
+use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::{CommitId, FlowId};
-use bursar_core::ledger::verify::{End, IndexedEntries};
+use bursar_core::ledger::verify::{End, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
-use bursar_core::turn::{Commit, ReadPlan, ReadSet, SavedCommit};
+use bursar_core::turn::{Commit, ReadPlan, ReadSet, SavedCommit, Tally};
 
 pub use any::{AnyStore, AnyTurn, Location};
 pub use browse::{
     AuditCursor, Browse, FlowFilter, FlowPage, LaneCursor, LanePage, Live, Overdue, RecordPage,
+    ReviewCursor, ReviewFilter, ReviewPage, Scan, WaitingReviews, waiting,
 };
 pub use error::StoreError;
 pub use memory::{Memory, MemoryTurn};
@@ -83,6 +86,18 @@ pub trait Query {
 
     /// All due rows, by lane and time.
     fn due(&mut self) -> impl Future<Output = Result<Vec<(Due, FlowId)>, StoreError>>;
+
+    /// All rows of the list of reviews, in the order of their flows.
+    fn all_reviews(&mut self) -> impl Future<Output = Result<Vec<Review>, StoreError>>;
+
+    /// The tallies whose names begin with a prefix.
+    fn tallies(
+        &mut self,
+        prefix: &str,
+    ) -> impl Future<Output = Result<BTreeMap<String, Tally>, StoreError>>;
+
+    /// All labels of flows.
+    fn labels(&mut self) -> impl Future<Output = Result<LabelDigest, StoreError>>;
 
     /// The events after a cursor, each with its own cursor. Commits have a total order, so a reader that continues
     /// from the last cursor misses no event.

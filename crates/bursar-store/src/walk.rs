@@ -6,7 +6,7 @@ use bursar_core::feed::Cursor;
 use bursar_core::flow::Flow;
 use bursar_core::ledger::Transaction;
 use bursar_core::ledger::rulebook::Rulebook;
-use bursar_core::ledger::verify::{Report, Verifier};
+use bursar_core::ledger::verify::{Derived, Report, Verifier};
 use bursar_core::numscript::Name;
 use bursar_core::turn::SavedCommit;
 
@@ -71,6 +71,20 @@ pub trait Walk: Query {
         }
     }
 
+    /// The rows that the store derived from the commits.
+    fn derived(&mut self) -> impl Future<Output = Result<Derived, StoreError>> {
+        async move {
+            Ok(Derived {
+                holds: self.holds().await?,
+                due: self.due().await?,
+                reviews: self.all_reviews().await?,
+                tallies: self.tallies("").await?,
+                labels: self.labels().await?,
+                end: self.end().await?,
+            })
+        }
+    }
+
     /// Recomputes the books from their postings. Call `read_at_one_moment` first if another process may write.
     fn verify(&mut self, rulebook: &Rulebook) -> impl Future<Output = Result<Report, StoreError>> {
         async move {
@@ -83,8 +97,7 @@ pub trait Walk: Query {
             };
             self.each_commit(add).await?;
             self.each_flow(|flow| verifier.add_flow(flow)).await?;
-            let (holds, due) = (self.holds().await?, self.due().await?);
-            Ok(verifier.finish(&accounts, &holds, &due, &self.end().await?))
+            Ok(verifier.finish(&accounts, &self.derived().await?))
         }
     }
 }

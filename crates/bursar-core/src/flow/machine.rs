@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::{Due, Flow};
 use crate::flow::host::NextAction;
@@ -30,6 +31,8 @@ pub struct KindInfo {
     pub notifies: bool,
     /// Lanes in which the embedded engine claims its due flows. Lanes of the fair scheduler are not among them.
     pub lanes: &'static [LaneInfo],
+    /// The statuses in which a flow waits in a lane.
+    pub waiting: &'static [&'static str],
     /// How its workflows are started, if a Temporal cluster can drive its flows.
     pub outbox: Option<OutboxInfo>,
 }
@@ -50,6 +53,27 @@ pub enum LaneScope {
     Channel { takes_slot: bool },
 }
 
+/// Why a flow waits for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReviewReason {
+    /// The outcome is unknown, and only a decision can end it.
+    Stuck,
+    /// The flow is finished, and evidence contradicts how.
+    Case,
+}
+
+impl ReviewReason {
+    pub const ALL: [Self; 2] = [Self::Stuck, Self::Case];
+
+    /// The name in stores and replies.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stuck => "stuck",
+            Self::Case => "case",
+        }
+    }
+}
+
 /// The outbox entry that starts a workflow for a flow of this kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutboxInfo {
@@ -61,7 +85,7 @@ pub struct OutboxInfo {
 
 /// How an outcome counts in the statistics of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tally<'o> {
+pub enum Observation<'o> {
     Nothing,
     Channel {
         channel: &'o str,
@@ -71,13 +95,13 @@ pub enum Tally<'o> {
         is_unmapped: bool,
     },
     Endpoint {
-        result: EndpointTally,
+        result: EndpointResult,
         took_ms: u64,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndpointTally {
+pub enum EndpointResult {
     /// A 2xx.
     Accepted,
     Failed,
@@ -125,8 +149,28 @@ pub trait Kind: Clone + Debug + Eq + Serialize + DeserializeOwned {
         None
     }
 
+    /// The channel or provider that the flow uses, if tallies count it by one.
+    fn channel(&self) -> Option<&str> {
+        None
+    }
+
+    /// What the flow belongs to, such as the endpoint of a delivery. It never changes.
+    fn parent(&self) -> Option<Uuid> {
+        None
+    }
+
+    /// Why the flow waits for a person, if it does.
+    fn review(&self) -> Option<ReviewReason> {
+        None
+    }
+
     /// External references, oldest first: channel or provider, and reference.
     fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+        std::iter::empty()
+    }
+
+    /// Texts that the caller gave the flow to find it again; several flows may have the same. They never change.
+    fn labels(&self) -> impl Iterator<Item = &str> {
         std::iter::empty()
     }
 
@@ -135,8 +179,8 @@ pub trait Kind: Clone + Debug + Eq + Serialize + DeserializeOwned {
     /// The outcome of a call whose worker panicked or did not report before the lease ended.
     fn lost(effect: &Effect, call: &Self::Call, detail: &str) -> Self::Outcome;
 
-    fn tally<'o>(_call: &'o Self::Call, _outcome: &'o Self::Outcome) -> Tally<'o> {
-        Tally::Nothing
+    fn observe<'o>(_call: &'o Self::Call, _outcome: &'o Self::Outcome) -> Observation<'o> {
+        Observation::Nothing
     }
 }
 

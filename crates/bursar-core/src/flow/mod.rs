@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 mod claim;
 mod effect;
@@ -21,7 +22,10 @@ use host::{Host, is_zero};
 
 pub use effect::{Effect, Pool, Slot};
 pub use fair::{Load, Round, RoundReply};
-pub use machine::{EndpointTally, Kind, KindInfo, LaneInfo, LaneScope, Never, OutboxInfo, Tally};
+pub use machine::{
+    EndpointResult, Kind, KindInfo, LaneInfo, LaneScope, Never, Observation, OutboxInfo,
+    ReviewReason,
+};
 pub(crate) use machine::{Machine, Progress};
 pub(crate) use request::Ready;
 pub use request::{
@@ -63,6 +67,30 @@ pub struct Backoff {
 pub struct Due {
     pub lane: String,
     pub at: Timestamp,
+}
+
+/// A flow that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    pub flow: FlowId,
+    pub kind: &'static str,
+    pub merchant: String,
+    pub reason: ReviewReason,
+    /// When it began to wait.
+    pub since: Timestamp,
+}
+
+impl Review {
+    /// The review that begins with this state of the flow.
+    pub fn of(flow: &Flow) -> Option<Self> {
+        Some(Self {
+            flow: flow.id,
+            kind: flow.state.kind(),
+            merchant: flow.merchant.clone(),
+            reason: flow.state.review()?,
+            since: flow.updated_at,
+        })
+    }
 }
 
 /// A stored state that this version of Bursar cannot read.
@@ -237,6 +265,21 @@ impl FlowState {
     /// The funds of the flow, if it moves money.
     pub fn funds(&self) -> Option<&Funds> {
         each!(self, it => it.funds())
+    }
+
+    /// The channel or provider that the flow uses, if tallies count it by one.
+    pub fn channel(&self) -> Option<&str> {
+        each!(self, it => it.channel())
+    }
+
+    /// What the flow belongs to, such as the endpoint of a delivery. It never changes.
+    pub fn parent(&self) -> Option<Uuid> {
+        each!(self, it => it.parent())
+    }
+
+    /// Why the flow waits for a person, if it does.
+    pub fn review(&self) -> Option<ReviewReason> {
+        each!(self, it => it.review())
     }
 
     /// The event emitted for this state. Deliveries emit none: a webhook about a webhook would never end.

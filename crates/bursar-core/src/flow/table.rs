@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::effect::Effect;
-use super::machine::{Kind, KindInfo, Machine, Tally};
+use super::machine::{Kind, KindInfo, Machine, Observation};
 use super::{DecodedFlow, read};
 use crate::rules::Rules;
 
@@ -51,10 +51,10 @@ macro_rules! flows {
             }
 
             /// How its outcome counts in the statistics of a host.
-            pub fn tally<'o>(&'o self, outcome: &'o Outcome) -> Tally<'o> {
+            pub fn observe<'o>(&'o self, outcome: &'o Outcome) -> Observation<'o> {
                 match (&self.call, outcome) {
-                    $((Call::$Kind(call), Outcome::$Kind(outcome)) => tally::<$ty>(call, outcome),)*
-                    _ => Tally::Nothing,
+                    $((Call::$Kind(call), Outcome::$Kind(outcome)) => observe::<$ty>(call, outcome),)*
+                    _ => Observation::Nothing,
                 }
             }
         }
@@ -79,6 +79,12 @@ macro_rules! flows {
             pub(super) fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
                 std::iter::empty()
                     $(.chain(<$ty>::of(self).into_iter().flat_map(Kind::references)))*
+            }
+
+            /// Texts that the caller gave the flow to find it again.
+            pub fn labels(&self) -> impl Iterator<Item = &str> {
+                std::iter::empty()
+                    $(.chain(<$ty>::of(self).into_iter().flat_map(Kind::labels)))*
             }
 
             pub(super) fn decode(kind: &str, text: &str) -> Result<DecodedFlow, String> {
@@ -156,8 +162,8 @@ fn lost<K: Listed>(effect: &Effect, call: &K::Call, detail: &str) -> Outcome {
     K::into_outcome(K::lost(effect, call, detail))
 }
 
-fn tally<'o, K: Kind>(call: &'o K::Call, outcome: &'o K::Outcome) -> Tally<'o> {
-    K::tally(call, outcome)
+fn observe<'o, K: Kind>(call: &'o K::Call, outcome: &'o K::Outcome) -> Observation<'o> {
+    K::observe(call, outcome)
 }
 
 const fn is_same(one: &str, other: &str) -> bool {

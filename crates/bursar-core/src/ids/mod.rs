@@ -161,6 +161,14 @@ id!(
     FlowId, "fl", "a flow id"
 );
 
+impl FlowId {
+    /// The least id of a flow that was created at this time or later. Ids begin with the millisecond of their creation.
+    pub fn first_at(time: Timestamp) -> Self {
+        let milliseconds = u64::try_from(time.as_millisecond()).unwrap_or_default();
+        Self(Uuid::from_u128(u128::from(milliseconds) << 80))
+    }
+}
+
 flow_id!(PayoutId, "po", "a payout id");
 
 flow_id!(PayInId, "pi", "a pay-in id");

@@ -199,6 +199,7 @@ impl Ledger {
             accounts,
             holds,
             flows: Vec::new(),
+            tallies: Vec::new(),
             keys: Vec::new(),
             events: Vec::new(),
             audit: Vec::new(),

@@ -24,6 +24,7 @@ impl Kind for PayIn {
         owns_money: true,
         notifies: true,
         lanes: &[],
+        waiting: &[],
         outbox: None,
     };
     type Call = Never;
@@ -49,6 +50,10 @@ impl Kind for PayIn {
 
     fn funds(&self) -> Option<&Funds> {
         Some(&self.terms.funds)
+    }
+
+    fn channel(&self) -> Option<&str> {
+        Some(&self.terms.provider)
     }
 
     fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {

@@ -28,8 +28,10 @@ pub fn advance(
     let is_notified = next.state.status() != payout.state.status() || next.case != payout.case;
     // A version counts the fields that operators decide on. The time of the next query and a pending proposal are not
     // among them.
-    let is_new_version =
-        is_notified || next.attempts != payout.attempts || next.reason() != payout.reason();
+    let is_new_version = is_notified
+        || next.attempts != payout.attempts
+        || next.reason() != payout.reason()
+        || next.is_case_closed != payout.is_case_closed;
     if is_new_version && !matches!(event, Event::Decided(_)) {
         // The first operator decided on an older version.
         next.proposal = None;

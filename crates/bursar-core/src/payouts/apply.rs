@@ -53,6 +53,7 @@ impl ReadyCreate<'_> {
             state,
             settled: None,
             case: None,
+            is_case_closed: false,
             hold_epoch: 1,
             released_by: None,
             proposal: None,

@@ -124,6 +124,7 @@ fn decide_settled(mut payout: Payout, new_evidence: Option<NewEvidence>) -> Step
     });
     // The most severe discrepancy stays.
     payout.case = payout.case.max(case);
+    payout.is_case_closed &= case.is_none();
     Step::stays(payout)
 }
 
@@ -146,7 +147,11 @@ pub(super) fn settle(
     } else {
         (state == State::LateSuccess).then_some(Discrepancy::PaidAfterRelease)
     };
-    Step::to(Payout { settled: Some(attempt), case, ..payout }, state, &bookings)
+    Step::to(
+        Payout { settled: Some(attempt), case, is_case_closed: false, ..payout },
+        state,
+        &bookings,
+    )
 }
 
 /// The money was released. If the channel paid nevertheless, the merchant owes it. Only new evidence can show that: an

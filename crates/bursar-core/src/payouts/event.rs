@@ -129,4 +129,6 @@ pub enum Decision {
     KeepWaiting,
     /// The last attempt is void; start another one under a new reference.
     NewAttempt,
+    /// The discrepancy of a finished payout was looked into.
+    CloseCase,
 }

@@ -15,7 +15,9 @@ use super::step::{Booking, Context, Effect, RESERVE, Step};
 use super::view::View;
 use crate::flow;
 use crate::flow::host::NextAction;
-use crate::flow::{Due, Flow, Kind, KindInfo, Machine, OutboxInfo, Progress, Tally};
+use crate::flow::{
+    Due, Flow, Kind, KindInfo, Machine, Observation, OutboxInfo, Progress, ReviewReason,
+};
 use crate::ids::{PayoutId, Seed};
 use crate::ledger::Admission;
 use crate::ledger::funds::Funds;
@@ -31,6 +33,7 @@ impl Kind for Payout {
         owns_money: true,
         notifies: true,
         lanes: &LANES,
+        waiting: &["SCHEDULED", "READY", "SUBMITTING", "UNCONFIRMED", "PROCESSING", "STUCK"],
         outbox: Some(OutboxInfo { name: "start_payout", lane: "outbox:PAYOUT_SAGA_REQUESTED" }),
     };
     type Call = Call;
@@ -65,9 +68,21 @@ impl Kind for Payout {
         Some(&self.terms.funds)
     }
 
+    fn channel(&self) -> Option<&str> {
+        Some(&self.terms.channel)
+    }
+
+    fn review(&self) -> Option<ReviewReason> {
+        self.review()
+    }
+
     fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         let channel = self.terms.channel.as_str();
         self.attempts.iter().map(move |attempt| (channel.into(), attempt.reference.as_str()))
+    }
+
+    fn labels(&self) -> impl Iterator<Item = &str> {
+        self.terms.remarks.trace_id.as_deref().into_iter()
     }
 
     fn view(&self, flow: &Flow) -> View {
@@ -78,9 +93,9 @@ impl Kind for Payout {
         call.lost(effect, detail)
     }
 
-    fn tally<'o>(call: &'o Call, event: &'o Event) -> Tally<'o> {
+    fn observe<'o>(call: &'o Call, event: &'o Event) -> Observation<'o> {
         let detail = event.detail();
-        Tally::Channel {
+        Observation::Channel {
             channel: &call.channel,
             is_submission: matches!(event, Event::Submitted { .. }),
             is_unknown: matches!(event, Event::Submitted { outcome: Outcome::Unknown { .. }, .. }),

@@ -173,6 +173,7 @@ impl Resolution {
             Decision::ConfirmNotPaid => "payout.confirm_not_paid",
             Decision::KeepWaiting => "payout.keep_waiting",
             Decision::NewAttempt => "payout.new_attempt",
+            Decision::CloseCase => "payout.close_case",
         }
     }
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::lane::{LANE, SCHEDULE_LANE, SUBMIT_LANE};
-use crate::flow::Due;
+use crate::flow::{Due, ReviewReason};
 use crate::ids::TransactionId;
 use crate::ledger::funds::Funds;
 use crate::payouts::attempt::{Attempt, Knowledge};
@@ -27,6 +27,9 @@ pub struct Payout {
     /// A discrepancy of a finished payout, which an operator must look at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<Discrepancy>,
+    /// An operator has closed the case. New evidence of a discrepancy opens it again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_case_closed: bool,
     /// How often the hold was opened.
     pub hold_epoch: u32,
     /// The transaction that released the money; it is reverted if the channel has paid nevertheless.
@@ -333,6 +336,25 @@ impl Payout {
     /// The reference of the latest attempt at the channel.
     pub fn reference(&self) -> &str {
         self.latest().map_or("", |attempt| attempt.reference.as_str())
+    }
+
+    /// Why it waits for an operator, if it does.
+    pub(crate) fn review(&self) -> Option<ReviewReason> {
+        match self.state {
+            State::Stuck { .. } => Some(ReviewReason::Stuck),
+            State::Success
+            | State::Failed { .. }
+            | State::Cancelled
+            | State::Returned
+            | State::LateSuccess => {
+                (self.case.is_some() && !self.is_case_closed).then_some(ReviewReason::Case)
+            }
+            State::Scheduled { .. }
+            | State::Ready { .. }
+            | State::Submitting { .. }
+            | State::Unconfirmed { .. }
+            | State::Processing { .. } => None,
+        }
     }
 
     /// Why it failed, why it is stuck, or the discrepancy.

@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::decide::{decide, due, next_attempt, settle};
 use super::event::{Answer, Decision, Event, ManualDecision, Outcome};
 use super::state::{Payout, Proposal, State, Wait};
+use crate::flow::ReviewReason;
 use crate::freezes::is_same_person;
 use crate::ids::Seed;
 use crate::payouts::attempt::{Attempt, Evidence, Source, Verdict};
@@ -263,41 +264,31 @@ fn cancel(payout: Payout) -> Result<Step, Rejection> {
     }
 }
 
-/// An operator decides about a stuck payout. Where two are needed, the first decision is only a proposal.
+/// An operator decides about a stuck payout, or closes a case. Where two are needed, the first decision is only a proposal.
 fn ruled(
     payout: Payout,
-    decision: &ManualDecision,
+    manual: &ManualDecision,
     context: &Context<'_>,
 ) -> Result<Step, Rejection> {
-    let State::Stuck { reason, .. } = payout.state else {
-        return Err(Rejection::NotStuck { status: payout.state.status() });
+    let ManualDecision { decision, evidence, needs_two, .. } = manual;
+    let status = payout.state.status();
+    let reason = match (decision, &payout.state) {
+        (Decision::CloseCase, _) if payout.review() == Some(ReviewReason::Case) => None,
+        (Decision::CloseCase, _) => return Err(Rejection::NoOpenCase { status }),
+        (_, State::Stuck { reason, .. }) => Some(*reason),
+        (_, _) => return Err(Rejection::NotStuck { status }),
     };
-    let ManualDecision { decision, actor, is_approver, evidence, needs_two } = decision;
-    if *needs_two {
-        match &payout.proposal {
-            Some(proposal)
-                if proposal.decision == *decision && is_same_person(&proposal.actor, actor) =>
-            {
-                return Err(Rejection::SecondPersonNeeded { actor: actor.clone() });
-            }
-            Some(proposal)
-                if proposal.decision == *decision && !proposal.is_approver && !is_approver =>
-            {
-                return Err(Rejection::ApproverNeeded { actor: actor.clone() });
-            }
-            Some(proposal) if proposal.decision == *decision => {}
-            Some(_) | None => {
-                let (decision, actor, is_approver) = (*decision, actor.clone(), *is_approver);
-                let proposal = Some(Proposal { decision, actor, is_approver });
-                return Ok(Step::stays(Payout { proposal, ..payout }));
-            }
-        }
+    if *needs_two && !is_second(&payout, manual)? {
+        let ManualDecision { decision, actor, is_approver, .. } = manual.clone();
+        let proposal = Some(Proposal { decision, actor, is_approver });
+        return Ok(Step::stays(Payout { proposal, ..payout }));
     }
     let number = match decision {
         Decision::ConfirmPaid => payout.paid_attempt(),
-        Decision::ConfirmNotPaid | Decision::KeepWaiting | Decision::NewAttempt => {
-            payout.latest().map_or(0, |attempt| attempt.number)
-        }
+        Decision::ConfirmNotPaid
+        | Decision::KeepWaiting
+        | Decision::NewAttempt
+        | Decision::CloseCase => payout.latest().map_or(0, |attempt| attempt.number),
     };
     let evidence_of = |verdict| Evidence {
         detail: Some(evidence.clone()),
@@ -315,7 +306,11 @@ fn ruled(
             let state = State::Failed { reason: "confirmed_not_paid".to_owned() };
             Ok(Step::to(payout, state, &[Booking::Release]))
         }
+        Decision::CloseCase => {
+            Ok(Step::stays(Payout { is_case_closed: true, proposal: None, ..payout }))
+        }
         Decision::KeepWaiting => {
+            let reason = reason.ok_or(Rejection::NotStuck { status })?;
             let wait = Wait::Until(later(context.now, context.channel.clocks.review_poll()));
             Ok(Step::to(payout, State::Stuck { reason, wait }, &[]))
         }
@@ -328,6 +323,21 @@ fn ruled(
             Ok(next_attempt(payout, context.now, context))
         }
     }
+}
+
+/// Whether the decision repeats the pending proposal of another person, one of them an approver.
+fn is_second(payout: &Payout, manual: &ManualDecision) -> Result<bool, Rejection> {
+    let ManualDecision { decision, actor, is_approver, .. } = manual;
+    let Some(first) = payout.proposal.as_ref().filter(|first| first.decision == *decision) else {
+        return Ok(false);
+    };
+    if is_same_person(&first.actor, actor) {
+        return Err(Rejection::SecondPersonNeeded { actor: actor.clone() });
+    }
+    if !first.is_approver && !is_approver {
+        return Err(Rejection::ApproverNeeded { actor: actor.clone() });
+    }
+    Ok(true)
 }
 
 pub(super) fn later(time: Timestamp, by: SignedDuration) -> Timestamp {

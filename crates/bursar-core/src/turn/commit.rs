@@ -7,13 +7,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::feed::{AuditEntry, FeedEvent};
-use crate::flow::{Due, Effect, Flow};
+use crate::flow::{Due, Effect, Flow, Review, ReviewReason};
 use crate::freezes::ControlWrite;
 use crate::idempotency::KnownKey;
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
 use crate::registry::{RecordKey, RecordWrite};
-use crate::turn::Answer;
+use crate::turn::{Answer, Tally};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
@@ -24,6 +24,9 @@ pub struct Commit {
     pub accounts: Vec<AccountWrite>,
     pub holds: Vec<HoldWrite>,
     pub flows: Vec<FlowWrite>,
+    /// The net change of each tally, in the order of the names. The store adds them without a precondition, after all
+    /// others that it checks.
+    pub tallies: Vec<(String, Tally)>,
     pub keys: Vec<KnownKey>,
     /// In the order of the requests that emitted them.
     pub events: Vec<FeedEvent>,
@@ -71,6 +74,16 @@ pub struct FlowWrite {
     pub after: Arc<Flow>,
 }
 
+/// The change of the review of one flow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReviewChange {
+    Nothing,
+    Begins(Review),
+    /// It goes on for another reason.
+    Turns(ReviewReason),
+    Ends,
+}
+
 /// The rows that a commit appends and that never change again.
 #[derive(Debug, Clone, Copy)]
 pub struct Appended<'c> {
@@ -83,6 +96,23 @@ impl FlowWrite {
     /// Lane and time of the flow when it was read.
     pub fn due_before(&self) -> Option<Due> {
         self.before.as_ref().and_then(|flow| flow.due())
+    }
+
+    /// The labels of a new flow.
+    pub fn new_labels(&self) -> impl Iterator<Item = &str> {
+        self.before.is_none().then(|| self.after.state.labels()).into_iter().flatten()
+    }
+
+    /// How the list of reviews changes.
+    pub fn review(&self) -> ReviewChange {
+        let before = self.before.as_ref().and_then(|flow| flow.state.review());
+        match (before, Review::of(&self.after)) {
+            (None, None) => ReviewChange::Nothing,
+            (None, Some(review)) => ReviewChange::Begins(review),
+            (Some(_), None) => ReviewChange::Ends,
+            (Some(before), Some(review)) if before == review.reason => ReviewChange::Nothing,
+            (Some(_), Some(review)) => ReviewChange::Turns(review.reason),
+        }
     }
 
     /// External references that were added since the flow was read: channel or provider, and reference.

@@ -15,7 +15,7 @@ use crate::registry::{self, Content, Record, RecordKey};
 use crate::rejection::Rejection;
 use crate::rules::Rules;
 use crate::turn::tracked::Tracked;
-use crate::turn::{Answer, Commit, FlowWrite, Given, ReadSet, TurnInput};
+use crate::turn::{Answer, Commit, FlowWrite, Given, ReadSet, TurnInput, tally_changes};
 use crate::webhooks;
 
 /// The view of a flow and its JSON: the event and the reply carry the same text.
@@ -95,12 +95,13 @@ impl<'r> Draft<'r> {
         let Self { ledger, flows, mut keys, events, audit, effects, .. } = self;
         let (records, relied_on) = self.records.into_writes();
         let flows = flows.into_changed();
-        let flows = flows.map(|(_, before, after)| FlowWrite { before, after }).collect();
+        let flows: Vec<_> = flows.map(|(_, before, after)| FlowWrite { before, after }).collect();
+        let tallies = tally_changes(&flows);
         let mut new_keys = Vec::with_capacity(self.new_keys.len());
         new_keys.extend(self.new_keys.iter().filter_map(|digest| keys.remove(digest)));
         let rest = ledger.into_commit(answers);
         let keys = new_keys;
-        Commit { flows, keys, events, audit, control, records, relied_on, effects, ..rest }
+        Commit { flows, tallies, keys, events, audit, control, records, relied_on, effects, ..rest }
     }
 
     /// Precondition (optimistic lock) if the turn sends money or changes a freeze: the store rejects the commit with

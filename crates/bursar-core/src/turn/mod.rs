@@ -10,19 +10,22 @@ mod read_plan;
 mod read_set;
 mod record_cache;
 mod request;
+mod tally;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tracked;
 
 pub use chain::{Digests, Link, SavedCommit, Sections, chain};
 pub use claim::{DueClaim, FairClaim};
-pub use commit::{AccountWrite, Appended, Commit, FlowWrite, HoldWrite};
+pub use commit::{AccountWrite, Appended, Commit, FlowWrite, HoldWrite, ReviewChange};
 pub(crate) use draft::{Draft, RenderedReply};
 pub(crate) use read_plan::Reads;
 pub use read_plan::{ReadPlan, plan, plan_second};
 pub use read_set::{KnownReference, ReadSet};
 pub(crate) use request::{Admitted, Decide, asks};
 pub use request::{Answer, Ask, Body, Given, Reply, Request, TurnInput};
+pub use tally::{FLOW_TALLIES, FlowTally, REVIEW_TALLIES, Tally, TallyName};
+pub(crate) use tally::{Recount, tally_changes};
 
 /// Decides a batch. It reads and writes nothing: the commit lists what the store must save.
 pub fn apply(batch: &TurnInput<'_>, records: ReadSet) -> Commit {

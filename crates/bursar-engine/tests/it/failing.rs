@@ -10,7 +10,7 @@ use bursar_core::ledger::verify::Verifier;
 use bursar_core::payouts::{Call, Create, Order};
 use bursar_core::turn::{Ask as _, Body};
 use bursar_engine::{Alert, Clock, Handle, Host, Limits, Outside, TestClock, Unanswered};
-use bursar_store::{Memory, Postgres, Query, Sqlite, Store};
+use bursar_store::{Memory, Postgres, Query, Sqlite, Store, Walk as _};
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
 
@@ -63,8 +63,7 @@ pub(crate) async fn assert_sound(books: &mut impl Query) {
     for flow in flows(books).await {
         verifier.add_flow(&flow);
     }
-    let (holds, due) = (books.holds().await.unwrap(), books.due().await.unwrap());
-    let report = verifier.finish(&accounts, &holds, &due, &books.end().await.unwrap());
+    let report = verifier.finish(&accounts, &books.derived().await.unwrap());
     assert_eq!(report.differences, Vec::<String>::new());
 }
 

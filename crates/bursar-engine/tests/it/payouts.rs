@@ -12,7 +12,7 @@ use bursar_core::payouts::Payout;
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Body, Reply, SavedCommit};
 use bursar_engine::{Clock, Handle, Host, Limits, Unanswered};
-use bursar_store::{Postgres, Query, Sqlite, Store};
+use bursar_store::{Postgres, Query, Sqlite, Store, Walk as _};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
@@ -146,8 +146,7 @@ impl Environment {
         for flow in store.flows(None, u32::MAX).await.unwrap() {
             verifier.add_flow(&flow);
         }
-        let (holds, due) = (store.holds().await.unwrap(), store.due().await.unwrap());
-        let report = verifier.finish(&accounts, &holds, &due, &store.end().await.unwrap());
+        let report = verifier.finish(&accounts, &store.derived().await.unwrap());
         assert_eq!(report.differences, Vec::<String>::new());
     }
 }

@@ -80,7 +80,7 @@ fn wanted(
         kind: delivery::Delivery::INFO.name,
         merchant,
         from,
-        endpoint,
+        parent: endpoint.map(EndpointId::uuid),
         ..FlowFilter::default()
     })
 }

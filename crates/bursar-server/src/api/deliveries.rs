@@ -159,8 +159,8 @@ impl Filter {
             status: self.status,
             merchant: caller.narrowed(self.merchant_id)?,
             from: self.since,
-            until: None,
-            endpoint,
+            parent: endpoint.map(EndpointId::uuid),
+            ..FlowFilter::default()
         })
     }
 }

@@ -328,6 +328,7 @@ pub(super) enum Decision {
     ConfirmNotPaid,
     KeepWaiting,
     NewAttempt,
+    CloseCase,
 }
 
 impl From<Decision> for payouts::Decision {
@@ -337,6 +338,7 @@ impl From<Decision> for payouts::Decision {
             Decision::ConfirmNotPaid => Self::ConfirmNotPaid,
             Decision::KeepWaiting => Self::KeepWaiting,
             Decision::NewAttempt => Self::NewAttempt,
+            Decision::CloseCase => Self::CloseCase,
         }
     }
 }
@@ -348,6 +350,7 @@ impl From<payouts::Decision> for Decision {
             payouts::Decision::ConfirmNotPaid => Self::ConfirmNotPaid,
             payouts::Decision::KeepWaiting => Self::KeepWaiting,
             payouts::Decision::NewAttempt => Self::NewAttempt,
+            payouts::Decision::CloseCase => Self::CloseCase,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::host;
-use bursar_core::flow::{Due, Flow};
+use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::ids::{EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
@@ -14,12 +14,63 @@ use jiff::Timestamp;
 use super::Memory;
 use crate::StoreError;
 use crate::browse::{
-    AuditCursor, Browse, FlowFilter, FlowPage, LaneCursor, LanePage, Live, Overdue, RecordPage,
-    WINDOW, is_of,
+    AuditCursor, Browse, FlowFilter, LaneCursor, OVERDUE_MAX, Overdue, RecordPage, ReviewCursor,
+    ReviewFilter, Scan, is_of,
 };
 
 fn at_most(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+impl Scan for Memory {
+    async fn flow_keys(
+        &mut self,
+        filter: &FlowFilter,
+        (below, from): (FlowId, FlowId),
+        limit: usize,
+    ) -> Result<Vec<(FlowId, String)>, StoreError> {
+        let index = FlowFilter {
+            kind: filter.kind,
+            merchant: filter.merchant.clone(),
+            parent: filter.parent,
+            ..FlowFilter::default()
+        };
+        let found = self.all_flows().rev().filter(|flow| (from..below).contains(&flow.id));
+        let found = found.filter(|flow| index.admits(flow)).take(limit);
+        Ok(found.map(|flow| (flow.id, flow.state.status().to_owned())).collect())
+    }
+
+    async fn lane_keys(
+        &mut self,
+        lane: &str,
+        before: LaneCursor,
+        limit: usize,
+    ) -> Result<Vec<LaneCursor>, StoreError> {
+        let lane = self.due.iter().rev().filter(|(due, _)| due.lane == lane);
+        let cursors = lane.map(|(due, id)| (due.at, *id));
+        Ok(cursors.filter(|cursor| *cursor < before).take(limit).collect())
+    }
+
+    async fn review_rows(
+        &mut self,
+        filter: &ReviewFilter,
+        after: ReviewCursor,
+        limit: usize,
+    ) -> Result<Vec<Review>, StoreError> {
+        let mut rows: Vec<Review> = self.reviews.values().cloned().collect();
+        rows.retain(|row| {
+            (row.since, row.flow) > after
+                && filter.of.is_none_or(|of| of == (row.kind, row.reason))
+                && filter.merchant.as_ref().is_none_or(|merchant| *merchant == row.merchant)
+        });
+        rows.sort_by_key(|row| (row.since, row.flow));
+        rows.truncate(limit);
+        Ok(rows)
+    }
+
+    async fn flows_by_id(&mut self, ids: &[FlowId]) -> Result<Vec<Option<Flow>>, StoreError> {
+        Ok(ids.iter().map(|id| self.flows.get(id).map(|flow| Flow::clone(flow))).collect())
+    }
 }
 
 impl Browse for Memory {
@@ -31,39 +82,12 @@ impl Browse for Memory {
         Ok(accounts.map(|((name, _), account)| (Name::clone(name), account.clone())).collect())
     }
 
-    async fn list_flows_desc(
-        &mut self,
-        filter: &FlowFilter,
-        before: Option<FlowId>,
-        limit: u32,
-    ) -> Result<FlowPage, StoreError> {
-        let flows = || {
-            let older = self.all_flows().rev();
-            older.filter(|flow| before.is_none_or(|before| flow.id < before)).take(at_most(WINDOW))
-        };
-        let found = flows().filter(|flow| filter.admits(flow)).take(at_most(limit));
-        let end = flows().nth(at_most(WINDOW).saturating_sub(1)).map(|flow| flow.id);
-        Ok(FlowPage::new(found.cloned().collect(), limit, end))
-    }
-
-    async fn list_lane_desc(
-        &mut self,
-        lane: &str,
-        filter: &FlowFilter,
-        before: Option<LaneCursor>,
-        limit: u32,
-    ) -> Result<LanePage, StoreError> {
-        let cursors = || {
-            let lane = self.due.iter().rev().filter(|(due, _)| due.lane == lane);
-            let cursors = lane.map(|(due, id)| (due.at, *id));
-            cursors
-                .filter(|cursor| before.is_none_or(|before| *cursor < before))
-                .take(at_most(WINDOW))
-        };
-        let flows = cursors().filter_map(|(_, id)| self.flows.get(&id)).map(|flow| &**flow);
-        let found = flows.filter(|flow| filter.admits(flow)).take(at_most(limit));
-        let end = cursors().nth(at_most(WINDOW).saturating_sub(1));
-        Ok(LanePage::new(found.cloned().collect(), limit, end))
+    async fn flows_known_as(&mut self, text: &str, limit: u32) -> Result<Vec<FlowId>, StoreError> {
+        let attempts = self.attempts.iter().filter(|((_, reference), _)| reference == text);
+        let labels = self.labels.iter().filter(|(label, _)| label == text);
+        let found: BTreeSet<FlowId> =
+            attempts.map(|(_, flow)| *flow).chain(labels.map(|(_, flow)| *flow)).collect();
+        Ok(found.into_iter().rev().take(at_most(limit)).collect())
     }
 
     async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {
@@ -120,30 +144,6 @@ impl Browse for Memory {
         Ok(RecordPage { records, unreadable: Vec::new() })
     }
 
-    async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
-        let live = self.all_flows().filter(|flow| flow.due().is_some());
-        let channels: BTreeSet<String> =
-            live.filter_map(|flow| Some(flow.state.payout()?.terms.channel.clone())).collect();
-        Ok(channels.into_iter().collect())
-    }
-
-    async fn live(&mut self) -> Result<Vec<Live>, StoreError> {
-        let mut live: BTreeMap<(&str, &str), Live> = BTreeMap::new();
-        let waits = |flow: &&Flow| flow.due().is_some();
-        for flow in self.all_flows().filter(waits) {
-            let (kind, status) = (flow.state.kind(), flow.state.status());
-            let entry = live.entry((kind, status)).or_insert_with(|| Live {
-                kind: kind.to_owned(),
-                status: status.to_owned(),
-                count: 0,
-                oldest: flow.updated_at,
-            });
-            entry.count = entry.count.saturating_add(1);
-            entry.oldest = entry.oldest.min(flow.updated_at);
-        }
-        Ok(live.into_values().collect())
-    }
-
     async fn overdue_outbox(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
         let mut overdue: BTreeMap<String, Overdue> = BTreeMap::new();
         let due = self.all_flows().filter_map(Flow::due);
@@ -152,7 +152,7 @@ impl Browse for Memory {
         {
             let entry =
                 overdue.entry(lane.clone()).or_insert(Overdue { lane, count: 0, since: at });
-            entry.count = entry.count.saturating_add(1);
+            entry.count = entry.count.saturating_add(1).min(OVERDUE_MAX);
             entry.since = entry.since.min(at);
         }
         Ok(overdue.into_values().collect())

@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bursar_core::feed::{Cursor, FeedEvent};
-use bursar_core::flow::{Due, Flow};
+use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::idempotency::{KeyDigest, KnownKey};
 use bursar_core::ids::{CommitId, FlowId, TransactionId};
-use bursar_core::ledger::verify::{End, IndexedEntries};
+use bursar_core::ledger::verify::{End, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Record, RecordKey};
 use bursar_core::turn::{
-    Commit, FairClaim, FlowWrite, HoldWrite, KnownReference, Link, ReadPlan, ReadSet, SavedCommit,
-    chain,
+    Commit, FairClaim, FlowWrite, HoldWrite, KnownReference, Link, ReadPlan, ReadSet, ReviewChange,
+    SavedCommit, Tally, chain,
 };
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -32,6 +32,9 @@ pub struct Memory {
     holds: BTreeMap<HoldKey, Hold>,
     flows: BTreeMap<FlowId, Arc<Flow>>,
     pub(crate) due: BTreeSet<(Due, FlowId)>,
+    reviews: BTreeMap<FlowId, Review>,
+    tallies: BTreeMap<String, Tally>,
+    labels: BTreeSet<(String, FlowId)>,
     keys: BTreeMap<KeyDigest, KnownKey>,
     /// Flows by channel and reference of their attempts.
     attempts: BTreeMap<(String, String), FlowId>,
@@ -109,6 +112,10 @@ impl Turn for MemoryTurn<'_> {
             memory.accounts.insert(key, write.after.clone());
         }
         memory.put(&commit.holds, &commit.flows, &commit.keys);
+        for (name, change) in &commit.tallies {
+            let tally = memory.tallies.entry(name.clone()).or_default();
+            *tally = tally.plus(*change);
+        }
         if let Some(freezes) = commit.control.as_ref().and_then(|control| control.freezes.clone()) {
             memory.control = Control { version: memory.control.version.saturating_add(1), freezes };
         }
@@ -182,6 +189,15 @@ impl Memory {
             let id = write.after.id;
             write.due_before().map(|due| self.due.remove(&(due, id)));
             self.due.extend(write.after.due().map(|due| (due, id)));
+            match write.review() {
+                ReviewChange::Nothing => {}
+                ReviewChange::Begins(review) => drop(self.reviews.insert(id, review)),
+                ReviewChange::Turns(reason) => {
+                    self.reviews.entry(id).and_modify(|review| review.reason = reason);
+                }
+                ReviewChange::Ends => drop(self.reviews.remove(&id)),
+            }
+            self.labels.extend(write.new_labels().map(|label| (label.to_owned(), id)));
             for (speaker, reference) in write.new_references() {
                 self.attempts.insert((speaker.into_owned(), reference.to_owned()), id);
             }
@@ -276,6 +292,21 @@ impl Query for Memory {
 
     async fn due(&mut self) -> Result<Vec<(Due, FlowId)>, StoreError> {
         Ok(self.due.iter().cloned().collect())
+    }
+
+    async fn all_reviews(&mut self) -> Result<Vec<Review>, StoreError> {
+        Ok(self.reviews.values().cloned().collect())
+    }
+
+    async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {
+        let found = self.tallies.iter().filter(|(name, _)| name.starts_with(prefix));
+        Ok(found.map(|(name, tally)| (name.clone(), *tally)).collect())
+    }
+
+    async fn labels(&mut self) -> Result<LabelDigest, StoreError> {
+        let mut digest = LabelDigest::default();
+        self.labels.iter().for_each(|(label, flow)| digest.add(label, *flow));
+        Ok(digest)
     }
 
     async fn events(

@@ -25,7 +25,7 @@ pub(crate) const MANY: usize = 32;
 const HOLDS: &str =
     "COPY holds (gl, reference, account, currency, amount, epoch, ended_by) FROM STDIN BINARY";
 const FLOWS: &str =
-    "COPY flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at)
+    "COPY flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at, parent)
     FROM STDIN BINARY";
 const ATTEMPTS: &str = "COPY attempts (channel, reference, flow) FROM STDIN BINARY";
 const DUE: &str = "COPY due (lane, due_at, flow) FROM STDIN BINARY";
@@ -188,6 +188,7 @@ pub async fn flows<'f>(
             Field::Text(state.as_ref()),
             Field::Number(flow.created_at.as_microsecond()),
             Field::Number(flow.updated_at.as_microsecond()),
+            flow.state.parent().into(),
         ];
         copy.row(&fields).await?;
     }

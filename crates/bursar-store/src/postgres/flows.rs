@@ -21,6 +21,7 @@ use super::lanes;
 use super::row::{get, hash};
 use super::session::Session;
 use crate::StoreError;
+use crate::browse::FlowFilter;
 use crate::chart_lines::{damaged, time};
 
 /// The columns that `flow` reads.
@@ -133,19 +134,41 @@ pub(super) async fn page(
     session.query(&sql, &[&after, &i64::from(limit)]).await?.iter().map(flow).collect()
 }
 
-/// Newest first, from a window of rows: `$1` is the cursor, `$2` the window, `$3` the limit; the condition has the rest.
-pub(super) async fn back(
+/// Flows of the filter's index with their statuses, newest first.
+pub(super) async fn listed(
     session: &Session<'_, impl GenericClient>,
-    condition: &str,
-    values: &[&(dyn ToSql + Sync)],
-) -> Result<Vec<Flow>, StoreError> {
+    filter: &FlowFilter,
+    (below, from): (FlowId, FlowId),
+    limit: usize,
+) -> Result<Vec<(FlowId, String)>, StoreError> {
+    let index: (&str, &(dyn ToSql + Sync)) = match (&filter.parent, &filter.merchant) {
+        (Some(parent), _) => ("parent = $1", parent),
+        (None, Some(merchant)) => ("merchant COLLATE \"C\" = $1", merchant),
+        (None, None) => ("$1::text IS NULL", &None::<&str>),
+    };
+    let (condition, value) = index;
     let sql = format!(
-        "SELECT * FROM ({FLOWS} WHERE f.id < $1 ORDER BY f.id DESC LIMIT $2) f WHERE {condition}
-         ORDER BY id DESC LIMIT $3"
+        "SELECT id, status FROM flows WHERE {condition} AND kind COLLATE \"C\" = $2 AND id < $3 AND id >= $4
+         ORDER BY id DESC LIMIT $5"
     );
-    let rows = session.query(&sql, values).await?;
-    // An undecodable row must not hide the others.
-    Ok(rows.iter().filter_map(|row| flow(row).ok()).collect())
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let values: [&(dyn ToSql + Sync); 5] =
+        [value, &filter.kind, &below.uuid(), &from.uuid(), &limit];
+    let key = |row| Ok((FlowId::from_uuid(get(row, 0)?), get(row, 1)?));
+    session.query(&sql, &values).await?.iter().map(key).collect()
+}
+
+/// These flows in this order. None for a flow that cannot be decoded.
+pub(super) async fn by_id(
+    session: &Session<'_, impl GenericClient>,
+    ids: &[FlowId],
+) -> Result<Vec<Option<Flow>>, StoreError> {
+    let uuids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+    let sql = format!("{FLOWS} WHERE f.id = ANY($1)");
+    let rows = session.query(&sql, &[&uuids]).await?;
+    let readable = rows.iter().filter_map(|row| flow(row).ok());
+    let mut found: BTreeMap<FlowId, Flow> = readable.map(|flow| (flow.id, flow)).collect();
+    Ok(ids.iter().map(|id| found.remove(id)).collect())
 }
 
 /// All due rows, in order.
@@ -313,11 +336,14 @@ async fn insert_flows(
     let merchants: Vec<&str> = new.iter().map(|change| change.after.merchant.as_str()).collect();
     let created: Vec<i64> =
         new.iter().map(|change| change.after.created_at.as_microsecond()).collect();
-    let sql = "INSERT INTO flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at)
+    let parents: Vec<Option<Uuid>> = new.iter().map(|change| change.after.state.parent()).collect();
+    let sql = "INSERT INTO flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at, parent)
                SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
-                                    $7::text[], $8::bigint[], $9::bigint[])";
-    let values: [&(dyn ToSql + Sync); 9] =
-        [&ids, &kinds, &merchants, &statuses, &versions, &sequences, &states, &created, &updated];
+                                    $7::text[], $8::bigint[], $9::bigint[], $10::uuid[])";
+    let values: [&(dyn ToSql + Sync); 10] = [
+        &ids, &kinds, &merchants, &statuses, &versions, &sequences, &states, &created, &updated,
+        &parents,
+    ];
     session.write(sql, &values, new.len()).await
 }
 

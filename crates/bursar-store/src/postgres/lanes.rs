@@ -1,15 +1,17 @@
 //! Flows by lane: fair claims from a family of lanes, pages of one lane, and the deliveries of an event.
 
 use bursar_core::flow::Flow;
-use bursar_core::ids::EventId;
+use bursar_core::ids::{EventId, FlowId};
 use bursar_core::turn::FairClaim;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row};
 
 use super::flows::{FLOWS, flow};
+use super::row::get;
 use super::session::Session;
 use crate::StoreError;
-use crate::browse::is_of;
+use crate::browse::{LaneCursor, is_of};
+use crate::chart_lines::time;
 
 /// Loose index scan: one index probe per distinct lane, then a limited number of flows from each.
 pub(super) async fn claim_fair(
@@ -58,18 +60,17 @@ pub(super) async fn deliveries_of(
     Ok(found)
 }
 
-/// Flows of a lane, latest first, from a window of rows: `$1` is the lane, `$2` the window, `$3` the limit; the condition
-/// has the rest, and the last two are the cursor.
-pub(super) async fn list_lane_desc(
+/// Flows of a lane before a cursor, latest due time first.
+pub(super) async fn keys(
     session: &Session<'_, impl GenericClient>,
-    condition: &str,
-    values: &[&(dyn ToSql + Sync)],
-) -> Result<Vec<Flow>, StoreError> {
-    let sql = format!(
-        "{FLOWS} JOIN (SELECT due_at, flow FROM due WHERE lane = $1 AND (due_at, flow) < ($10, $11)
-                       ORDER BY due_at DESC, flow DESC LIMIT $2) d ON f.id = d.flow
-         WHERE {condition} ORDER BY d.due_at DESC, d.flow DESC LIMIT $3"
-    );
-    let rows = session.query(&sql, values).await?;
-    Ok(rows.iter().filter_map(|row| flow(row).ok()).collect())
+    lane: &str,
+    (at, flow): LaneCursor,
+    limit: usize,
+) -> Result<Vec<LaneCursor>, StoreError> {
+    let sql = "SELECT due_at, flow FROM due WHERE lane = $1 AND (due_at, flow) < ($2, $3)
+               ORDER BY due_at DESC, flow DESC LIMIT $4";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let values: [&(dyn ToSql + Sync); 4] = [&lane, &at.as_microsecond(), &flow.uuid(), &limit];
+    let cursor = |row| Ok((time(get(row, 0)?)?, FlowId::from_uuid(get(row, 1)?)));
+    session.query(sql, &values).await?.iter().map(cursor).collect()
 }

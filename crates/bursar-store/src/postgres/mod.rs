@@ -20,6 +20,7 @@ mod row;
 pub(crate) mod rows;
 mod save;
 pub(crate) mod session;
+mod tallies;
 
 use std::time::Duration;
 

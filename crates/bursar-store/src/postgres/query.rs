@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use bursar_core::feed::{Cursor, FeedEvent};
-use bursar_core::flow::{Due, Flow};
+use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::FlowId;
-use bursar_core::ledger::verify::{End, IndexedEntries};
+use bursar_core::ledger::verify::{End, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
-use bursar_core::turn::SavedCommit;
+use bursar_core::turn::{SavedCommit, Tally};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::load::{TRANSACTIONS, hold_key, transaction};
 use super::row::{self, get, hash};
-use super::{Postgres, classify, control, feed, flows};
+use super::{Postgres, classify, control, feed, flows, tallies};
 use crate::chain_row;
 use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
@@ -52,6 +52,21 @@ impl Query for Postgres {
     async fn due(&mut self) -> Result<Vec<(Due, FlowId)>, StoreError> {
         self.reconnect().await?;
         flows::due(&self.session()).await
+    }
+
+    async fn all_reviews(&mut self) -> Result<Vec<Review>, StoreError> {
+        self.reconnect().await?;
+        tallies::all_reviews(&self.session()).await
+    }
+
+    async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {
+        self.reconnect().await?;
+        tallies::list(&self.session(), prefix).await
+    }
+
+    async fn labels(&mut self) -> Result<LabelDigest, StoreError> {
+        self.reconnect().await?;
+        tallies::labels(&self.session()).await
     }
 
     async fn events(
@@ -131,7 +146,7 @@ impl Query for Postgres {
 
     async fn end(&mut self) -> Result<End, StoreError> {
         self.reconnect().await?;
-        let sql = "SELECT seq, link, time, (SELECT count(*) FROM transactions),
+        let sql = "SELECT seq, chain_hash, time, (SELECT count(*) FROM transactions),
                           (SELECT coalesce(sum(json_array_length(postings::json)), 0)::bigint FROM transactions),
                           (SELECT count(*) FROM events), (SELECT count(*) FROM audit) FROM head";
         let rows = self.session().query(sql, &[]).await?;

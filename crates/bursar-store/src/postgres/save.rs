@@ -1,9 +1,9 @@
-//! Writes a commit in bulk. The contended rows come last: the head, then accounts.
+//! Writes a commit in bulk. The contended rows come last: the head, then accounts and tallies.
 
 use bursar_core::ids::CommitId;
 use bursar_core::money::Currency;
 use bursar_core::turn::{Commit, Digests, HoldWrite, chain};
-use futures_util::future::{join, join3, join4};
+use futures_util::future::{join, join3, join5};
 use tokio::task::yield_now;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Transaction};
@@ -14,7 +14,7 @@ use super::copy::{self, MANY, ended_by};
 use super::flows::DueRows;
 use super::row::{get, hash};
 use super::session::Session;
-use super::{control, feed, flows, registry, rows};
+use super::{control, feed, flows, registry, rows, tallies};
 use crate::StoreError;
 use crate::chain_row::CHAIN_VERSION;
 use crate::chart_lines::{ChartLines, NewLines, damaged, time as to_time};
@@ -30,11 +30,10 @@ const CHANGE_HOLDS: &str = "UPDATE holds h SET epoch = k.epoch, ended_by = k.end
     WHERE h.gl = k.gl AND h.reference = k.reference AND h.epoch = k.old_epoch
       AND h.ended_by IS NOT DISTINCT FROM k.old_ended_by";
 const LOCK_HEAD: &str =
-    "SELECT seq, link, time, switches_version, merchants_version FROM head FOR UPDATE";
+    "SELECT seq, chain_hash, time, switches_version, merchants_version FROM head FOR UPDATE";
 const COMMIT: &str =
     "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES ($1, $2, $3, $4, $5, $6)";
-const HEAD: &str =
-    "UPDATE head SET seq = $1, time = $2, link = $3, switches_version = $4, merchants_version = $5";
+const HEAD: &str = "UPDATE head SET seq = $1, time = $2, chain_hash = $3, switches_version = $4, merchants_version = $5";
 
 /// Returns the chart lines that it inserted.
 ///
@@ -49,7 +48,7 @@ pub(super) async fn save(
     let (numbers, new_lines) = accounts::chart_lines(session, lines, &commit.accounts).await?;
     session.prepare_all(&rows::STATEMENTS).await?;
     session.prepare_all(&accounts::STATEMENTS).await?;
-    session.prepare_all(&[OPEN_HOLDS, CHANGE_HOLDS, LOCK_HEAD, COMMIT, HEAD]).await?;
+    session.prepare_all(&[OPEN_HOLDS, CHANGE_HOLDS, LOCK_HEAD, COMMIT, HEAD, tallies::ADD]).await?;
     let (known, new): (Vec<&HoldWrite>, Vec<&HoldWrite>) =
         commit.holds.iter().partition(|change| change.before.is_some());
     let (deleted, inserted) = DueRows::of(commit);
@@ -67,23 +66,26 @@ pub(super) async fn save(
     feed::save(session, id, commit).await?;
     control::save(session, commit).await?;
     registry::save(session, commit).await?;
+    tallies::save(session, commit).await?;
     let new = if new.len() < MANY {
         new
     } else {
         copy::holds(session, &new).await?;
         Vec::new()
     };
-    let (written, opened, head, accounts) = join4(
+    let (written, opened, head, accounts, counted) = join5(
         rows::insert(session, id, few),
         open_holds(session, &new),
         session.query(LOCK_HEAD, &[]),
         accounts::change(session, &commit.accounts, &numbers),
+        tallies::add(session, commit),
     )
     .await;
     written?;
     opened?;
     let head = head?;
     accounts?;
+    counted?;
     let head = head.first().ok_or_else(|| damaged("the head is missing"))?;
     let is_same = Some(get(head, 4)?) == merchants_version;
     registry::check(session, commit, is_same).await?;

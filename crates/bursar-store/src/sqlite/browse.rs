@@ -1,7 +1,7 @@
 //! Lists in pages, newest first.
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
-use bursar_core::flow::Flow;
+use bursar_core::flow::{Flow, Review};
 use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
@@ -10,15 +10,48 @@ use jiff::Timestamp;
 use rusqlite::params;
 use uuid::Uuid;
 
-use super::load::{all, one};
+use super::load::all;
 use super::row::{self, get};
-use super::{Sqlite, feed, flows, registry};
+use super::{Sqlite, feed, flows, registry, tallies};
 use crate::StoreError;
 use crate::browse::{
-    AuditCursor, Browse, FlowFilter, FlowPage, LaneCursor, LanePage, Live, Overdue, RecordPage,
-    WINDOW, busy_lanes, condition, outbox_lanes, waiting_channels,
+    AuditCursor, Browse, FlowFilter, LaneCursor, OVERDUE_MAX, Overdue, RecordPage, ReviewCursor,
+    ReviewFilter, Scan, outbox_lanes,
 };
 use crate::chart_lines::{damaged, time};
+
+impl Scan for Sqlite {
+    async fn flow_keys(
+        &mut self,
+        filter: &FlowFilter,
+        range: (FlowId, FlowId),
+        limit: usize,
+    ) -> Result<Vec<(FlowId, String)>, StoreError> {
+        flows::listed(&self.connection, filter, range, limit)
+    }
+
+    async fn lane_keys(
+        &mut self,
+        lane: &str,
+        before: LaneCursor,
+        limit: usize,
+    ) -> Result<Vec<LaneCursor>, StoreError> {
+        flows::lane_keys(&self.connection, lane, before, limit)
+    }
+
+    async fn review_rows(
+        &mut self,
+        filter: &ReviewFilter,
+        after: ReviewCursor,
+        limit: usize,
+    ) -> Result<Vec<Review>, StoreError> {
+        tallies::reviews(&self.connection, filter, after, limit)
+    }
+
+    async fn flows_by_id(&mut self, ids: &[FlowId]) -> Result<Vec<Option<Flow>>, StoreError> {
+        flows::by_id(&self.connection, ids)
+    }
+}
 
 impl Browse for Sqlite {
     async fn accounts_at(
@@ -35,71 +68,8 @@ impl Browse for Sqlite {
         })
     }
 
-    async fn list_flows_desc(
-        &mut self,
-        filter: &FlowFilter,
-        before: Option<FlowId>,
-        limit: u32,
-    ) -> Result<FlowPage, StoreError> {
-        let before = before.map_or(Uuid::max(), FlowId::uuid);
-        let from = filter.from.map(Timestamp::as_microsecond);
-        let until = filter.until.map(Timestamp::as_microsecond);
-        let found = flows::back(
-            &self.connection,
-            &condition('?'),
-            params![
-                before.as_bytes().as_slice(),
-                WINDOW,
-                limit,
-                filter.kind,
-                filter.status,
-                filter.merchant,
-                from,
-                until,
-                filter.endpoint()
-            ],
-        )?;
-        let sql = "SELECT id FROM flows WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2";
-        let values = params![before.as_bytes().as_slice(), WINDOW.saturating_sub(1)];
-        let end = one(&self.connection, sql, values, |row| {
-            Ok(FlowId::from_uuid(Uuid::from_bytes(get(row, 0)?)))
-        })?;
-        Ok(FlowPage::new(found, limit, end))
-    }
-
-    async fn list_lane_desc(
-        &mut self,
-        lane: &str,
-        filter: &FlowFilter,
-        before: Option<LaneCursor>,
-        limit: u32,
-    ) -> Result<LanePage, StoreError> {
-        let at = before.map_or(i64::MAX, |(at, _)| at.as_microsecond());
-        let flow = before.map_or(Uuid::max(), |(_, flow)| flow.uuid());
-        let flow = flow.as_bytes().as_slice();
-        let from = filter.from.map(Timestamp::as_microsecond);
-        let until = filter.until.map(Timestamp::as_microsecond);
-        let values = params![
-            lane,
-            WINDOW,
-            limit,
-            filter.kind,
-            filter.status,
-            filter.merchant,
-            from,
-            until,
-            filter.endpoint(),
-            at,
-            flow
-        ];
-        let found = flows::list_lane_desc(&self.connection, &condition('?'), values)?;
-        let sql = "SELECT due_at, flow FROM due WHERE lane = ?1 AND (due_at, flow) < (?2, ?3)
-                   ORDER BY due_at DESC, flow DESC LIMIT 1 OFFSET ?4";
-        let values = params![lane, at, flow, WINDOW.saturating_sub(1)];
-        let end = one(&self.connection, sql, values, |row| {
-            Ok((time(get(row, 0)?)?, FlowId::from_uuid(Uuid::from_bytes(get(row, 1)?))))
-        })?;
-        Ok(LanePage::new(found, limit, end))
+    async fn flows_known_as(&mut self, text: &str, limit: u32) -> Result<Vec<FlowId>, StoreError> {
+        tallies::known_as(&self.connection, text, limit)
     }
 
     async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {
@@ -148,28 +118,14 @@ impl Browse for Sqlite {
         registry::page(&self.connection, kind, merchant, before, limit)
     }
 
-    async fn live_channels(&mut self) -> Result<Vec<String>, StoreError> {
-        all(&self.connection, &live_channels(), [], |row| get(row, 0))
-    }
-
-    async fn live(&mut self) -> Result<Vec<Live>, StoreError> {
-        let sql = "SELECT f.kind, f.status, count(*), min(f.updated_at) FROM due d JOIN flows f ON f.id = d.flow
-                   GROUP BY f.kind, f.status ORDER BY f.kind, f.status";
-        all(&self.connection, sql, [], |row| {
-            Ok(Live {
-                kind: get(row, 0)?,
-                status: get(row, 1)?,
-                count: u64::try_from(get::<i64>(row, 2)?).map_err(damaged)?,
-                oldest: time(get(row, 3)?)?,
-            })
-        })
-    }
-
     async fn overdue_outbox(&mut self, now: Timestamp) -> Result<Vec<Overdue>, StoreError> {
         let lanes = outbox_lanes();
         let sql = format!(
-            "SELECT lane, count(*), min(due_at) FROM due WHERE lane IN ({lanes}) AND due_at <= ?1
-             GROUP BY lane ORDER BY lane"
+            "WITH lanes (lane) AS (VALUES {lanes})
+             SELECT lane, (SELECT count(*) FROM (SELECT 1 FROM due d
+                           WHERE d.lane = lanes.lane AND due_at <= ?1 LIMIT {OVERDUE_MAX})) AS waiting,
+                    (SELECT min(due_at) FROM due d WHERE d.lane = lanes.lane)
+             FROM lanes WHERE waiting > 0 ORDER BY lane"
         );
         all(&self.connection, &sql, [now.as_microsecond()], |row| {
             Ok(Overdue {
@@ -178,38 +134,5 @@ impl Browse for Sqlite {
                 since: time(get(row, 2)?)?,
             })
         })
-    }
-}
-
-fn live_channels() -> String {
-    format!(
-        "{}
-         UNION
-         SELECT json_extract(f.state, '$.flow.terms.channel')
-         FROM due d CROSS JOIN flows f ON f.id = d.flow
-         WHERE d.lane IN ({}) AND f.kind = 'payout' ORDER BY channel",
-        waiting_channels(),
-        busy_lanes()
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use rusqlite::Connection;
-
-    use super::live_channels;
-    use crate::sqlite::embedded;
-
-    /// Every process runs this query at start, while many payouts may be scheduled.
-    #[test]
-    fn the_query_for_live_channels_does_not_scan_the_due_table() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        embedded::migrations::runner().run(&mut connection).unwrap();
-        let sql = format!("EXPLAIN QUERY PLAN {}", live_channels());
-        let mut statement = connection.prepare(&sql).unwrap();
-        let steps = statement.query_map([], |row| row.get::<_, String>(3)).unwrap();
-        let plan: Vec<String> = steps.map(Result::unwrap).collect();
-        assert!(plan.iter().any(|step| step.starts_with("SEARCH d ")), "{plan:#?}");
-        assert!(!plan.iter().any(|step| step.starts_with("SCAN d")), "{plan:#?}");
     }
 }

@@ -6,14 +6,14 @@ use bursar_core::flow::{DecodedFlow, Due, Flow};
 use bursar_core::idempotency::{Key, KnownKey};
 use bursar_core::ids::{EventId, FlowId};
 use bursar_core::turn::{Commit, DueClaim, FairClaim, FlowWrite, ReadPlan, ReadSet};
-use rusqlite::{Connection, Row, ToSql, params};
+use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use super::load::{all, first, one, prepare};
 use super::row::get;
 use super::save::write;
 use crate::StoreError;
-use crate::browse::is_of;
+use crate::browse::{FlowFilter, LaneCursor, is_of};
 use crate::chart_lines::{damaged, time};
 
 /// The columns that `flow` reads.
@@ -69,19 +69,70 @@ pub(super) fn page(
     all(connection, &sql, params![after.as_bytes().as_slice(), limit], flow)
 }
 
-/// Newest first, from a window of rows: `?1` is the cursor, `?2` the window, `?3` the limit; the condition has the rest.
-pub(super) fn back(
+/// Flows of the filter's index with their statuses, newest first.
+pub(super) fn listed(
     connection: &Connection,
-    condition: &str,
-    values: &[&dyn ToSql],
-) -> Result<Vec<Flow>, StoreError> {
-    let sql = format!(
-        "SELECT * FROM ({FLOWS} WHERE id < ?1 ORDER BY id DESC LIMIT ?2) WHERE {condition}
-         ORDER BY id DESC LIMIT ?3"
-    );
-    // An undecodable row must not hide the others.
-    let found = all(connection, &sql, values, |row| Ok(flow(row).ok()))?;
-    Ok(found.into_iter().flatten().collect())
+    filter: &FlowFilter,
+    (below, from): (FlowId, FlowId),
+    limit: usize,
+) -> Result<Vec<(FlowId, String)>, StoreError> {
+    let (below, from) = (below.uuid(), from.uuid());
+    let (below, from) = (below.as_bytes().as_slice(), from.as_bytes().as_slice());
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let sql = |index: &str| {
+        format!(
+            "SELECT id, status FROM flows WHERE {index} AND kind = ?2 AND id < ?3 AND id >= ?4
+             ORDER BY id DESC LIMIT ?5"
+        )
+    };
+    let key = |row: &Row<'_>| Ok((flow_id(row, 0)?, get(row, 1)?));
+    let kind = filter.kind;
+    match (&filter.parent, &filter.merchant) {
+        (Some(parent), _) => {
+            let values = params![parent.as_bytes().as_slice(), kind, below, from, limit];
+            all(connection, &sql("parent = ?1"), values, key)
+        }
+        (None, Some(merchant)) => {
+            let values = params![merchant, kind, below, from, limit];
+            all(connection, &sql("merchant = ?1"), values, key)
+        }
+        (None, None) => {
+            let values = params![None::<&str>, kind, below, from, limit];
+            all(connection, &sql("?1 IS NULL"), values, key)
+        }
+    }
+}
+
+/// Flows of a lane before a cursor, latest due time first.
+pub(super) fn lane_keys(
+    connection: &Connection,
+    lane: &str,
+    (at, flow): LaneCursor,
+    limit: usize,
+) -> Result<Vec<LaneCursor>, StoreError> {
+    let sql = "SELECT due_at, flow FROM due WHERE lane = ?1 AND (due_at, flow) < (?2, ?3)
+               ORDER BY due_at DESC, flow DESC LIMIT ?4";
+    let flow = flow.uuid();
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let values = params![lane, at.as_microsecond(), flow.as_bytes().as_slice(), limit];
+    all(connection, sql, values, |row| Ok((time(get(row, 0)?)?, flow_id(row, 1)?)))
+}
+
+/// These flows in this order. None for a flow that cannot be decoded.
+pub(super) fn by_id(
+    connection: &Connection,
+    ids: &[FlowId],
+) -> Result<Vec<Option<Flow>>, StoreError> {
+    let mut statement = prepare(connection, &format!("{FLOWS} WHERE id = ?1"))?;
+    let found = ids.iter().map(|id| {
+        let uuid = id.uuid();
+        match first(&mut statement, [uuid.as_bytes().as_slice()], flow) {
+            Ok(found) => Ok(found),
+            Err(StoreError::Corrupt(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    });
+    found.collect()
 }
 
 /// All due rows, in order.
@@ -135,23 +186,6 @@ pub(super) fn deliveries_of(
     Ok(found)
 }
 
-/// Flows of a lane, latest first, from a window of rows: `?1` is the lane, `?2` the window, `?3` the limit; the condition
-/// has the rest, and the last two are the cursor.
-pub(super) fn list_lane_desc(
-    connection: &Connection,
-    condition: &str,
-    values: &[&dyn ToSql],
-) -> Result<Vec<Flow>, StoreError> {
-    let sql = format!(
-        "SELECT id, kind, merchant, version, sequence, state, created_at, updated_at, status
-         FROM (SELECT due_at, flow FROM due WHERE lane = ?1 AND (due_at, flow) < (?10, ?11)
-               ORDER BY due_at DESC, flow DESC LIMIT ?2) d
-         CROSS JOIN flows ON id = d.flow WHERE {condition} ORDER BY d.due_at DESC, d.flow DESC LIMIT ?3"
-    );
-    let found = all(connection, &sql, values, |row| Ok(flow(row).ok()))?;
-    Ok(found.into_iter().flatten().collect())
-}
-
 /// `scope, key, request_hash, flow, reply`.
 fn known_key(row: &Row<'_>) -> Result<KnownKey, StoreError> {
     let key = Key::new(get(row, 0)?, get(row, 1)?);
@@ -177,7 +211,7 @@ fn flow(row: &Row<'_>) -> Result<Flow, StoreError> {
     })
 }
 
-fn flow_id(row: &Row<'_>, column: usize) -> Result<FlowId, StoreError> {
+pub(super) fn flow_id(row: &Row<'_>, column: usize) -> Result<FlowId, StoreError> {
     Ok(FlowId::from_uuid(Uuid::from_bytes(get(row, column)?)))
 }
 
@@ -201,11 +235,11 @@ pub fn insert<'f>(
     connection: &Connection,
     flows: impl Iterator<Item = (&'f Flow, impl AsRef<str>)>,
 ) -> Result<(), StoreError> {
-    let sql = "INSERT INTO flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let sql = "INSERT INTO flows (id, kind, merchant, status, version, sequence, state, created_at, updated_at, parent)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     let mut statement = prepare(connection, sql)?;
     for (flow, state) in flows {
-        let id = flow.id.uuid();
+        let (id, parent) = (flow.id.uuid(), flow.state.parent());
         let values = params![
             id.as_bytes().as_slice(),
             flow.state.kind(),
@@ -215,7 +249,8 @@ pub fn insert<'f>(
             number(flow.sequence)?,
             state.as_ref(),
             flow.created_at.as_microsecond(),
-            flow.updated_at.as_microsecond()
+            flow.updated_at.as_microsecond(),
+            parent.as_ref().map(|parent| parent.as_bytes().as_slice())
         ];
         write(&mut statement, values)?;
     }

@@ -11,6 +11,7 @@ mod registry;
 mod row;
 pub(crate) mod rows;
 pub(crate) mod save;
+mod tallies;
 
 use std::fs::{self, File, TryLockError};
 use std::path::Path;

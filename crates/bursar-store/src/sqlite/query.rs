@@ -1,18 +1,20 @@
 //! Reads of the books.
 
+use std::collections::BTreeMap;
+
 use bursar_core::feed::{Cursor, FeedEvent};
-use bursar_core::flow::{Due, Flow};
+use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::FlowId;
-use bursar_core::ledger::verify::{End, IndexedEntries};
+use bursar_core::ledger::verify::{End, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
-use bursar_core::turn::SavedCommit;
+use bursar_core::turn::{SavedCommit, Tally};
 use rusqlite::params;
 
 use super::load::{HEADERS, all, header, one, postings};
 use super::row::{self, get};
-use super::{Sqlite, account_index, classify, control, feed, flows};
+use super::{Sqlite, account_index, classify, control, feed, flows, tallies};
 use crate::chain_row;
 use crate::chart_lines::{damaged, parse, time};
 use crate::{Query, StoreError};
@@ -44,6 +46,18 @@ impl Query for Sqlite {
 
     async fn due(&mut self) -> Result<Vec<(Due, FlowId)>, StoreError> {
         flows::due(&self.connection)
+    }
+
+    async fn all_reviews(&mut self) -> Result<Vec<Review>, StoreError> {
+        tallies::all_reviews(&self.connection)
+    }
+
+    async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {
+        tallies::list(&self.connection, prefix)
+    }
+
+    async fn labels(&mut self) -> Result<LabelDigest, StoreError> {
+        tallies::labels(&self.connection)
     }
 
     async fn events(
@@ -96,7 +110,7 @@ impl Query for Sqlite {
     }
 
     async fn end(&mut self) -> Result<End, StoreError> {
-        let sql = "SELECT seq, link, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
+        let sql = "SELECT seq, chain_hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
                           (SELECT count(*) FROM events), (SELECT count(*) FROM audit) FROM head";
         let end = one(&self.connection, sql, [], |row| {
             let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);

@@ -11,7 +11,7 @@ use bursar_core::turn::{AccountWrite, Commit, Digests, HoldWrite, chain};
 use rusqlite::{Connection, Statement, params};
 
 use super::load::prepare;
-use super::{classify, control, feed, flows, registry, rows};
+use super::{classify, control, feed, flows, registry, rows, tallies};
 use crate::StoreError;
 use crate::chain_row::CHAIN_VERSION;
 use crate::chart_lines::{ChartLines, NewLines};
@@ -63,7 +63,7 @@ fn write_all(
     let mut new_lines = NewLines::new();
     let Some(time) = commit.time else { return Ok(new_lines) };
     let (seq, previous): (i64, [u8; 32]) = connection
-        .query_row("SELECT seq, link FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row("SELECT seq, chain_hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(|error| classify(&error))?;
     let seq = seq.saturating_add(1);
     rows::insert(connection, id, &commit.transactions)?;
@@ -78,6 +78,7 @@ fn write_all(
     feed::save(connection, id, &commit.events, &commit.audit)?;
     let Texts { digests, states } = texts();
     flows::save(connection, commit, &states)?;
+    tallies::save(connection, commit)?;
     let hash = chain(previous, time, &digests);
     let (uuid, digests) = (id.uuid(), digests.to_bytes());
     let values = params![
@@ -91,7 +92,7 @@ fn write_all(
     let sql = "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     write_one(connection, sql, values)?;
     let values = params![seq, time.as_microsecond(), hash.as_slice()];
-    let sql = "UPDATE head SET seq = ?1, time = ?2, link = ?3 WHERE seq = ?1 - 1";
+    let sql = "UPDATE head SET seq = ?1, time = ?2, chain_hash = ?3 WHERE seq = ?1 - 1";
     write_one(connection, sql, values)?;
     Ok(new_lines)
 }

@@ -1,11 +1,14 @@
 //! Reads every list of a store page by page to its end.
 
+use std::collections::BTreeMap;
+
 use bursar_core::feed::{AuditEntry, FeedEvent};
-use bursar_core::flow::Flow;
+use bursar_core::flow::{Flow, Review};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Kind, Record};
-use bursar_store::{AuditCursor, Browse, FlowFilter, Live, Query};
+use bursar_core::turn::Tally;
+use bursar_store::{AuditCursor, Browse, FlowFilter, Live, Query, ReviewFilter, WaitingReviews};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Lists {
@@ -17,6 +20,9 @@ pub(crate) struct Lists {
     audit: Vec<AuditEntry>,
     records: Vec<Record>,
     accounts: Vec<(Name, Account)>,
+    tallies: BTreeMap<String, Tally>,
+    reviews: Vec<(Review, Option<Flow>)>,
+    waiting_reviews: Vec<WaitingReviews>,
     live: Vec<Live>,
     live_channels: Vec<String>,
 }
@@ -44,6 +50,9 @@ pub(crate) async fn read_lists(store: &mut (impl Query + Browse)) -> Lists {
         audit: audit(store).await,
         records,
         accounts: store.accounts_at(&addresses).await.unwrap(),
+        tallies: store.tallies("").await.unwrap(),
+        reviews: store.reviews(&ReviewFilter::default(), None, 100).await.unwrap(),
+        waiting_reviews: store.waiting_reviews().await.unwrap(),
         live: store.live().await.unwrap(),
         live_channels: store.live_channels().await.unwrap(),
         payouts,

@@ -53,7 +53,8 @@ async fn webhooks_reach_subscribed_endpoints(store: impl Store + Query + Browse)
     }
     assert_eq!(webhooks.deliver(deliver(10)).await.0.count, 0, "no delivery is sent twice");
 
-    let of_one = FlowFilter { kind: "delivery", endpoint: Some(payins), ..FlowFilter::default() };
+    let of_one =
+        FlowFilter { kind: "delivery", parent: Some(payins.uuid()), ..FlowFilter::default() };
     let page = webhooks.desk.store.list_flows_desc(&of_one, None, 10).await.unwrap();
     assert_eq!(page.flows.len(), 1);
     webhooks.desk.assert_sound().await;
@@ -89,7 +90,7 @@ async fn retries_follow_the_schedule_and_end_in_a_dead_letter(store: impl Store 
     let filter = FlowFilter { kind: "delivery", ..FlowFilter::default() };
     let dead = webhooks.desk.store.list_lane_desc(DEAD, &filter, None, 10).await.unwrap();
     assert_eq!(dead.flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [flow]);
-    let other = FlowFilter { endpoint: Some(endpoint_id(9)), ..filter };
+    let other = FlowFilter { parent: Some(endpoint_id(9).uuid()), ..filter };
     assert_eq!(webhooks.desk.store.list_lane_desc(DEAD, &other, None, 10).await.unwrap().flows, []);
 
     let again = webhooks.replay(flow).await.unwrap();

@@ -7,7 +7,7 @@ use bursar_core::ledger::{Admission, Post};
 use bursar_core::rejection::Rejection;
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Ask, Body, Commit, Request, TurnInput};
-use bursar_store::{Query, Store, turn};
+use bursar_store::{Query, Store, Walk as _, turn};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::workload::{event, registration};
@@ -101,8 +101,6 @@ impl<'r, S: Store + Query> Desk<'r, S> {
             Ok(flows) => flows.iter().for_each(|flow| verifier.add_flow(flow)),
             Err(error) => return vec![error.to_string()],
         }
-        let (holds, due) = (self.store.holds().await.unwrap(), self.store.due().await.unwrap());
-        let end = self.store.end().await.unwrap();
-        verifier.finish(&accounts, &holds, &due, &end).differences
+        verifier.finish(&accounts, &self.store.derived().await.unwrap()).differences
     }
 }

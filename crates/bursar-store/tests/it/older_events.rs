@@ -1,10 +1,10 @@
 //! Events of earlier versions have fewer fields than the current view: verification compares the fields that an event has.
 
-use bursar_core::ledger::verify::Verifier;
+use bursar_core::ledger::verify::{Derived, Verifier};
 use bursar_core::payins::ProviderStatus;
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Link, SavedCommit, chain};
-use bursar_store::{Memory, Query as _};
+use bursar_store::{Memory, Query as _, Walk as _};
 
 use crate::adapter::requests;
 use crate::desk::Desk;
@@ -33,8 +33,8 @@ async fn differences(rules: &Rules, edit: impl Fn(&str) -> String) -> Vec<String
     for flow in desk.store.flows(None, u32::MAX).await.unwrap() {
         verifier.add_flow(&flow);
     }
-    let (holds, due) = (desk.store.holds().await.unwrap(), desk.store.due().await.unwrap());
-    verifier.finish(&accounts, &holds, &due, &end).differences
+    let derived = Derived { end, ..desk.store.derived().await.unwrap() };
+    verifier.finish(&accounts, &derived).differences
 }
 
 /// Recomputes the hash chain. Returns the last hash.

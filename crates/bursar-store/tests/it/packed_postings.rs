@@ -31,7 +31,10 @@ const UNPACK: &str = "
     DROP TABLE kept;
     ALTER TABLE head DROP COLUMN merchants_version;
     ALTER TABLE head RENAME COLUMN switches_version TO control_version;
-    ALTER TABLE head RENAME COLUMN link TO hash;
+    ALTER TABLE head RENAME COLUMN chain_hash TO hash;
+    DROP TABLE tallies, reviews, labels;
+    DROP INDEX flows_by_kind, flows_by_merchant;
+    ALTER TABLE flows DROP COLUMN parent;
     ALTER TABLE commits RENAME COLUMN digests TO kept;
     ALTER TABLE commits DROP COLUMN version, DROP COLUMN archived;
     ALTER TABLE accounts DROP COLUMN received;

@@ -172,7 +172,7 @@ fn four_writers_on_one_hot_account_lose_nothing() {
         }
         let end = store.end().await.unwrap();
         assert_eq!(end.seq, 200);
-        let report = verifier.finish(&accounts, &store.holds().await.unwrap(), &[], &end);
+        let report = verifier.finish(&accounts, &store.derived().await.unwrap());
         assert_eq!(report.differences, Vec::<String>::new());
         assert_eq!(deadlocks(&cluster.url()).await, 0);
     });
@@ -222,8 +222,7 @@ fn four_writers_with_contradicting_events_post_each_once() {
         for commit in store.history(0, 10_000).await.unwrap() {
             verifier.add(&commit);
         }
-        let end = store.end().await.unwrap();
-        let report = verifier.finish(&accounts, &store.holds().await.unwrap(), &[], &end);
+        let report = verifier.finish(&accounts, &store.derived().await.unwrap());
         assert_eq!(report.differences, Vec::<String>::new());
     });
 }

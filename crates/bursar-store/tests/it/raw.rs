@@ -10,19 +10,25 @@ use rusqlite::types::{Value as Sql, ValueRef};
 use serde_json::{Value, json};
 
 /// Every table and its columns. A table refers only to tables before it.
-pub(crate) const TABLES: [(&str, &str); 16] = [
+pub(crate) const TABLES: [(&str, &str); 19] = [
     ("chart_lines", "line, gl, name, class, address, liquidity, view"),
     ("accounts", "address, currency, balance, version, line, received"),
     ("commits", "seq, id, time, hash, version, digests, archived"),
-    ("head", "one, seq, time, link, control_version"),
+    ("head", "one, seq, time, chain_hash, control_version"),
     (
         "transactions",
         "id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts",
     ),
     ("postings", "tx, n, source, destination, currency, amount"),
     ("holds", "gl, reference, account, currency, amount, epoch, ended_by"),
-    ("flows", "id, kind, merchant, status, version, sequence, state, created_at, updated_at"),
+    (
+        "flows",
+        "id, kind, merchant, status, version, sequence, state, created_at, updated_at, parent",
+    ),
     ("due", "lane, due_at, flow"),
+    ("reviews", "flow, kind, merchant, reason, since"),
+    ("tallies", "name, count, minor, entered"),
+    ("labels", "label, flow"),
     ("keys", "digest, scope, key, request_hash, flow, reply"),
     ("attempts", "channel, reference, flow"),
     ("events", "commit_id, n, id, kind, resource, merchant, sequence, time, data"),

@@ -2,7 +2,7 @@
 
 use super::Verifier;
 use crate::feed::{ALERT, FeedEvent};
-use crate::flow::{Due, Flow, FlowView, Machine as _, each};
+use crate::flow::{Due, Flow, FlowView, Machine as _, Review, each};
 use crate::ids::{EndpointId, FlowId};
 use crate::ledger::rulebook::Rule;
 use crate::ledger::{HoldKey, HoldState};
@@ -87,6 +87,9 @@ impl Verifier<'_> {
         }
         each!(&flow.state, it => it.check(flow, &name, self));
         self.waiting.extend(flow.due().map(|due| (due, flow.id)));
+        self.reviews.extend(Review::of(flow).map(|review| (flow.id, review)));
+        self.recount.add(flow);
+        flow.state.labels().for_each(|label| self.labels.add(label, flow.id));
     }
 
     /// Money is on hold exactly as long as the flow is live, and the hold ends as the flow says.
@@ -121,6 +124,31 @@ impl Verifier<'_> {
     /// Whether the ledger has booked this event under this name.
     pub(crate) fn is_booked(&self, event: &str, name: &str) -> bool {
         self.references.contains(&(event.into(), name.to_owned()))
+    }
+
+    /// A review begins when the flow begins to wait for a person, and the flow may change meanwhile.
+    pub(super) fn compare_reviews(&mut self, stored: &[Review]) {
+        for review in stored {
+            let flow = review.flow;
+            match self.reviews.remove(&flow) {
+                None => self
+                    .differ(format!("{flow} is listed for review, but does not wait for a person")),
+                Some(found) if Review { since: found.since, ..review.clone() } != found => {
+                    self.differ(format!(
+                        "the review of {flow} is {review:?}, its flow says {found:?}"
+                    ));
+                }
+                Some(found) if review.since > found.since => self.differ(format!(
+                    "{flow} is listed for review since {}, but changed at {}",
+                    review.since, found.since
+                )),
+                Some(_) => {}
+            }
+        }
+        for (flow, review) in std::mem::take(&mut self.reviews) {
+            let reason = review.reason.name();
+            self.differ(format!("{flow} waits for a person ({reason}), but no list shows it"));
+        }
     }
 
     pub(super) fn compare_due(&mut self, due: &[(Due, FlowId)]) {

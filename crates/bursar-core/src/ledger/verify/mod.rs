@@ -13,7 +13,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use crate::flow::Due;
+use crate::flow::{Due, Review};
 use crate::ids::{FlowId, TransactionId};
 use crate::ledger::chart::GlAccount;
 use crate::ledger::journal::{self, WORLD};
@@ -21,7 +21,7 @@ use crate::ledger::rulebook::{HoldEffect, Rulebook};
 use crate::ledger::{Account, AccountKey, Hold, HoldKey, HoldState, Transaction};
 use crate::money::{Currency, decimal};
 use crate::numscript::Name;
-use crate::turn::SavedCommit;
+use crate::turn::{Recount, SavedCommit, Tally};
 pub(crate) use flows::{Ending, LastEvent};
 
 /// The counts, and the differences found.
@@ -54,6 +54,40 @@ pub struct End {
     pub audit: u64,
 }
 
+/// The rows that the store derives from commits, and its own totals.
+#[derive(Debug, Clone, Default)]
+pub struct Derived {
+    pub holds: Vec<(HoldKey, Hold)>,
+    pub due: Vec<(Due, FlowId)>,
+    pub reviews: Vec<Review>,
+    pub tallies: BTreeMap<String, Tally>,
+    pub labels: LabelDigest,
+    pub end: End,
+}
+
+/// A digest of the labels of flows, independent of order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LabelDigest {
+    labels: u64,
+    /// Sum of a digest of each label.
+    sum: u64,
+}
+
+impl LabelDigest {
+    pub fn add(&mut self, label: &str, flow: FlowId) {
+        let hash =
+            Sha256::new().chain_update(flow.uuid().as_bytes()).chain_update(label.as_bytes());
+        self.labels = self.labels.saturating_add(1);
+        self.sum = self.sum.wrapping_add(first_number(hash));
+    }
+}
+
+/// A number that identifies what was hashed.
+fn first_number(hash: Sha256) -> u64 {
+    let bytes: [u8; 32] = hash.finalize().into();
+    bytes.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default()
+}
+
 /// A digest of the account index: entries of transactions by account, independent of order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexedEntries {
@@ -75,10 +109,8 @@ impl IndexedEntries {
         hash.update(commit.to_be_bytes());
         hash.update(n.to_be_bytes());
         hash.update(account.as_bytes());
-        let bytes: [u8; 32] = hash.finalize().into();
-        let digest = bytes.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();
         self.entries = self.entries.saturating_add(1);
-        self.sum = self.sum.wrapping_add(digest);
+        self.sum = self.sum.wrapping_add(first_number(hash));
     }
 }
 
@@ -112,6 +144,10 @@ pub struct Verifier<'r> {
     last_events: BTreeMap<String, LastEvent>,
     /// Lane and time at which each flow waits.
     waiting: BTreeSet<(Due, FlowId)>,
+    /// The flows that wait for a person.
+    reviews: BTreeMap<FlowId, Review>,
+    recount: Recount,
+    labels: LabelDigest,
     indexed: IndexedEntries,
     /// The entries that the index must have.
     expected: IndexedEntries,
@@ -137,6 +173,9 @@ impl<'r> Verifier<'r> {
             transaction_ids: BTreeSet::new(),
             last_events: BTreeMap::new(),
             waiting: BTreeSet::new(),
+            reviews: BTreeMap::new(),
+            recount: Recount::default(),
+            labels: LabelDigest::default(),
             indexed: IndexedEntries::default(),
             expected: IndexedEntries::default(),
             report: Report::default(),
@@ -278,14 +317,9 @@ impl<'r> Verifier<'r> {
         }
     }
 
-    /// Compares with the totals that the store reports.
-    pub fn finish(
-        mut self,
-        accounts: &[(Name, Account)],
-        holds: &[(HoldKey, Hold)],
-        due: &[(Due, FlowId)],
-        end: &End,
-    ) -> Report {
+    /// Compares with what the store derived.
+    pub fn finish(mut self, accounts: &[(Name, Account)], derived: &Derived) -> Report {
+        let Derived { holds, due, reviews, tallies, labels, end } = derived;
         if end.time != self.time {
             self.differ("the head is not dated as the last commit is".to_owned());
         }
@@ -343,7 +377,17 @@ impl<'r> Verifier<'r> {
         for (address, currency) in std::mem::take(&mut self.sums).into_keys() {
             self.differ(format!("{address} has postings in {currency} and no account"));
         }
+        if *labels != self.labels {
+            let (found, expected) = (labels.labels, self.labels.labels);
+            self.differ(format!(
+                "the {found} labels are not the {expected} of the flows: a search does not find them"
+            ));
+        }
         self.compare_due(due);
+        self.compare_reviews(reviews);
+        for difference in std::mem::take(&mut self.recount).compare(tallies) {
+            self.differ(difference);
+        }
         self.compare_holds(accounts, holds);
         self.report
     }

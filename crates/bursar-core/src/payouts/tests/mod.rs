@@ -66,6 +66,7 @@ fn payout(state: State, tries: u32) -> Payout {
         state,
         settled: None,
         case: None,
+        is_case_closed: false,
         hold_epoch: 1,
         released_by: None,
         proposal: None,

@@ -1,14 +1,15 @@
 //! A delivery for the turn, the hosts and the verifier.
 
 use jiff::Timestamp;
+use uuid::Uuid;
 
 use super::event::{Event, Outcome, Unsendable};
 use super::state::{Delivery, LEASES, View, WebhookCall};
 use super::step::{give_up, is_dead_lettered_by};
 use crate::flow::host::NextAction;
 use crate::flow::{
-    Due, Effect, EndpointTally, Flow, Kind, KindInfo, LaneInfo, LaneScope, Load, Machine,
-    OutboxInfo, Progress, Tally,
+    Due, Effect, EndpointResult, Flow, Kind, KindInfo, LaneInfo, LaneScope, Load, Machine,
+    Observation, OutboxInfo, Progress,
 };
 use crate::ids::DeliveryId;
 use crate::ledger::Admission;
@@ -30,6 +31,7 @@ impl Kind for Delivery {
         owns_money: false,
         notifies: false,
         lanes: &[LaneInfo { name: LEASES, scope: LaneScope::Kind }],
+        waiting: &["PENDING", "DELIVERING", "WAITING_RETRY", "DLQ", "CANCELLED"],
         outbox: Some(OutboxInfo {
             name: "start_delivery",
             lane: "outbox:WEBHOOK_DELIVERY_REQUESTED",
@@ -51,6 +53,10 @@ impl Kind for Delivery {
         self.due()
     }
 
+    fn parent(&self) -> Option<Uuid> {
+        Some(self.terms.endpoint.uuid())
+    }
+
     /// Deliveries emit no events: a webhook about a webhook would never end.
     fn event(&self) -> Option<&'static str> {
         None
@@ -65,19 +71,19 @@ impl Kind for Delivery {
         Event::Returned { attempt: effect.attempt, took_ms: 0, outcome }
     }
 
-    fn tally<'o>(_: &'o WebhookCall, event: &'o Event) -> Tally<'o> {
-        let Event::Returned { took_ms, outcome, .. } = event else { return Tally::Nothing };
+    fn observe<'o>(_: &'o WebhookCall, event: &'o Event) -> Observation<'o> {
+        let Event::Returned { took_ms, outcome, .. } = event else { return Observation::Nothing };
         let result = match outcome {
             Outcome::Answered { status, .. } if (200..300).contains(status) => {
-                EndpointTally::Accepted
+                EndpointResult::Accepted
             }
-            Outcome::Answered { .. } | Outcome::Failed { .. } => EndpointTally::Failed,
+            Outcome::Answered { .. } | Outcome::Failed { .. } => EndpointResult::Failed,
             Outcome::Unsendable { what, .. } => match what {
-                Unsendable::Serialisation | Unsendable::Signing => EndpointTally::Unsendable,
-                Unsendable::NoKey | Unsendable::LocalResourceExhausted => EndpointTally::Unsent,
+                Unsendable::Serialisation | Unsendable::Signing => EndpointResult::Unsendable,
+                Unsendable::NoKey | Unsendable::LocalResourceExhausted => EndpointResult::Unsent,
             },
         };
-        Tally::Endpoint { result, took_ms: *took_ms }
+        Observation::Endpoint { result, took_ms: *took_ms }
     }
 }
 

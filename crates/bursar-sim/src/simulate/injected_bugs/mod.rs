@@ -43,6 +43,7 @@ injected_bugs! {
     StoreForgetsVersions, "store-forgets-versions", 20, "a store of several processes that does not check versions";
     StoreLosesCommits, "store-loses-commits", 20, "a store that says it has saved and has not";
     StoreSavesTwice, "store-saves-twice", 40, "a store that saves once more if the outcome of a commit is unknown";
+    StoreCountsTwice, "store-counts-twice", 40, "a store that adds the changes of tallies once more if the outcome of a commit is unknown";
     StoreDropsEvents, "store-drops-events", 20, "a store that loses events";
     StoreLosesDeliveries, "store-loses-deliveries", 20, "a store that loses deliveries of the events that it has saved";
     HostForgetsWebhooks, "host-forgets-webhooks", 20, "a host that loses the answers of endpoints";

@@ -39,6 +39,11 @@ pub(crate) async fn save<T: Turn>(
             new.map(|new| saved.flows.remove(new));
         }
         Some(InjectedBug::StoreSavesTwice) if is_lost_from_sight => double(&mut saved),
+        Some(InjectedBug::StoreCountsTwice) if is_lost_from_sight => {
+            for (_, change) in &mut saved.tallies {
+                *change = change.plus(*change);
+            }
+        }
         Some(InjectedBug::StoreForgetsVersions) => {
             let found = inner.load(&needed(commit)).await?;
             overwrite(&mut saved, &found);

@@ -95,5 +95,6 @@ const fn ruled(decision: Decision) -> &'static str {
         Decision::ConfirmNotPaid => "decided.not-paid",
         Decision::KeepWaiting => "decided.wait",
         Decision::NewAttempt => "decided.new-attempt",
+        Decision::CloseCase => "decided.close-case",
     }
 }

@@ -1,9 +1,9 @@
-//! Operators: decide stuck payouts from the channel's own books; now and then with a stale version, alone where two are
-//! needed, or about a payout that is not stuck.
+//! Operators: decide stuck payouts from the channel's own books, and close cases; now and then with a stale version, alone
+//! where two are needed, or about a payout that is not stuck.
 
 use std::collections::BTreeMap;
 
-use bursar_core::flow::Flow;
+use bursar_core::flow::{Flow, ReviewReason};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::PayoutId;
 use bursar_core::payouts::attempt::Attempt;
@@ -36,7 +36,7 @@ impl Operators {
     fn poll(&mut self, scene: &mut Scene) {
         let is_wrong = !scene.is_calm && self.dice.chance(50);
         let is_selected = |flow: &&Flow| {
-            flow.state.payout().is_some() && (flow.state.status() == "STUCK" || is_wrong)
+            flow.state.payout().is_some() && (flow.state.review().is_some() || is_wrong)
         };
         let flows: Vec<Flow> = scene.audit.flows.values().filter(is_selected).cloned().collect();
         for flow in flows {
@@ -74,6 +74,9 @@ impl Operators {
     /// What is true, as far as it is final.
     fn decision(&mut self, flow: &Flow, scene: &Scene) -> Decision {
         let Some(payout) = flow.state.payout() else { return Decision::KeepWaiting };
+        if flow.state.review() == Some(ReviewReason::Case) {
+            return Decision::CloseCase;
+        }
         let channel = &payout.terms.channel;
         let names = payout.attempts.iter().map(|known| (channel.clone(), known.reference.clone()));
         let names: Vec<_> = names.collect();

@@ -300,7 +300,8 @@ fn not_silent(before: &Small, after: &Small) -> Result<(), Broken> {
     let is_settled = matches!(after.stage, Stage::Success | Stage::LateSuccess | Stage::Returned);
     let was_settled = matches!(before.stage, Stage::Success | Stage::LateSuccess);
     let was_released = matches!(before.stage, Stage::Failed | Stage::Cancelled);
-    if was_released && is_new(Verdict::Paid) && after.case.is_none() {
+    let is_quiet = after.case.is_none() || after.is_case_closed;
+    if was_released && is_new(Verdict::Paid) && is_quiet {
         return broken("it was given back, then said to be paid, and no case is open");
     }
     let paid = after.attempts.iter().filter(|attempt| attempt.said.is_paid()).count();
@@ -312,7 +313,7 @@ fn not_silent(before: &Small, after: &Small) -> Result<(), Broken> {
     let is_denied = settled.is_some_and(|(before, after)| {
         after.is_not_paid() && !before.is_not_paid() && !after.has(Verdict::Returned)
     });
-    if was_settled && is_denied && after.case.is_none() {
+    if was_settled && is_denied && is_quiet {
         return broken("it was settled, then said not to be paid, and no case is open");
     }
     let came_back = settled.is_some_and(|(_, after)| after.has(Verdict::Returned));

@@ -154,10 +154,17 @@ impl World {
         if self.prepared.is_some() {
             found.push(Happening::DecisionSubmitted);
         }
+        let decided = |is_approver| move |decision| Happening::Decided { decision, is_approver };
+        let has_open_case = self.payout.case.is_some() && !self.payout.is_case_closed;
+        if has_open_case {
+            found.push(decided(true)(Decision::CloseCase));
+            if profile.operators == Operators::Two {
+                found.push(decided(false)(Decision::CloseCase));
+            }
+        }
         if !matches!(self.payout.stage, Stage::Stuck { .. }) {
             return;
         }
-        let decided = |is_approver| move |decision| Happening::Decided { decision, is_approver };
         match profile.operators {
             Operators::Prompt => found.extend(self.true_decisions(profile).map(decided(true))),
             Operators::Slow => {
@@ -185,7 +192,7 @@ impl World {
         // A failed attempt of such a channel is not sent again.
         let may_flip = profile.flips && self.truths.iter().any(Truth::has_failed);
         self.all_decisions(profile).filter(move |decision| match decision {
-            Decision::KeepWaiting => true,
+            Decision::KeepWaiting | Decision::CloseCase => true,
             Decision::ConfirmPaid => is_paid,
             Decision::ConfirmNotPaid => is_not_paid,
             Decision::NewAttempt => is_not_paid && !may_flip,

@@ -88,6 +88,7 @@ impl Around {
             state: State::Scheduled { until: NOW },
             settled: None,
             case: None,
+            is_case_closed: false,
             hold_epoch: 1,
             released_by: None,
             proposal: None,

@@ -194,5 +194,6 @@ const fn rules(decision: Decision) -> &'static str {
         Decision::ConfirmNotPaid => "it was not paid",
         Decision::KeepWaiting => "wait",
         Decision::NewAttempt => "it was not paid, try again",
+        Decision::CloseCase => "the case is closed",
     }
 }

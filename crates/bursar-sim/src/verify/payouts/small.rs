@@ -184,6 +184,7 @@ pub(super) struct Small {
     pub(super) count: u32,
     pub(super) settled: Option<u32>,
     pub(super) case: Option<Discrepancy>,
+    pub(super) is_case_closed: bool,
     /// What one of two has proposed, and whether that one may approve.
     pub(super) proposal: Option<(Decision, bool)>,
 }
@@ -197,6 +198,7 @@ impl Small {
             count: 1,
             settled: None,
             case: None,
+            is_case_closed: false,
             proposal: None,
         }
     }
@@ -214,6 +216,7 @@ impl Small {
             count: u32::try_from(payout.attempts.len()).unwrap_or(u32::MAX),
             settled: payout.settled,
             case: payout.case,
+            is_case_closed: payout.is_case_closed,
             proposal: payout.proposal.as_ref().map(|known| (known.decision, known.is_approver)),
         }
     }
@@ -238,6 +241,7 @@ impl Small {
             state: self.stage.state(),
             settled: self.settled,
             case: self.case,
+            is_case_closed: self.is_case_closed,
             hold_epoch: 1,
             released_by: None,
             proposal: self.proposal.map(|(decision, is_approver)| {

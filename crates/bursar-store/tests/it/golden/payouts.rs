@@ -133,10 +133,19 @@ fn rest() -> Vec<Payout> {
         Payout { proposal, ..payout(state) }
     });
     let released = TransactionId::new(at(0), &Seed::from(5), 0);
+    let open = Payout { case: Some(Discrepancy::PaidTwice), ..payout(State::Success) };
+    let closed = Payout { is_case_closed: true, ..open.clone() };
+    let closing = Proposal {
+        decision: Decision::CloseCase,
+        actor: "ops/key_1".to_owned(),
+        is_approver: false,
+    };
     let others = [
         Payout { settled: Some(2), ..payout(State::Success) },
         Payout { released_by: Some(released), ..payout(State::Cancelled) },
         Payout { hold_epoch: 2, settled: Some(1), ..payout(State::LateSuccess) },
+        closed,
+        Payout { proposal: Some(closing), ..open },
     ];
     cases.into_iter().chain(proposed).chain(others).collect()
 }
@@ -152,6 +161,7 @@ fn payout(state: State) -> Payout {
         state,
         settled: None,
         case: None,
+        is_case_closed: false,
         hold_epoch: 1,
         released_by: None,
         proposal: None,

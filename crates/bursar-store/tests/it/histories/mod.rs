@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use bursar_core::ledger::verify::Verifier;
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Commit, Request, TurnInput};
-use bursar_store::{Memory, Query as _, turn};
+use bursar_store::{Memory, Query as _, Walk as _, turn};
 
 use crate::adapter::{assert_golden, lines, sha256, stored, text};
 use crate::workload::block_on;
@@ -166,8 +166,6 @@ fn differences(store: &mut Memory, rules: &Rules, is_mutated: bool) -> u64 {
             }
             verifier.add_flow(&flow);
         }
-        let (holds, due) = (store.holds().await.unwrap(), store.due().await.unwrap());
-        let end = store.end().await.unwrap();
-        verifier.finish(&accounts, &holds, &due, &end).difference_count
+        verifier.finish(&accounts, &store.derived().await.unwrap()).difference_count
     })
 }

@@ -12,7 +12,7 @@ use super::{Mistake, Plant, mistake};
 
 type Advanced = Result<Option<Advance>, Rejection>;
 
-pub(super) const MISTAKES: [Mistake; 28] = [
+pub(super) const MISTAKES: [Mistake; 29] = [
     mistake(
         "release-on-timeout",
         "A timeout counts as a failure: the hold is released.",
@@ -163,6 +163,15 @@ pub(super) const MISTAKES: [Mistake; 28] = [
                     next.step.bookings.clear();
                     next.is_notified = false;
                 }
+            })
+        }),
+    ),
+    mistake(
+        "closed-case-stays-closed",
+        "A case that was closed once is not opened again by another discrepancy.",
+        Plant::Payout(|payout, event, context| {
+            changed(advance(payout, event, context), |next| {
+                next.step.payout.is_case_closed |= payout.is_case_closed;
             })
         }),
     ),

@@ -1,0 +1,90 @@
+//! Filters of lists.
+
+use bursar_core::flow::{Flow, ReviewReason};
+use bursar_core::ids::FlowId;
+use bursar_core::money::Money;
+use bursar_core::payouts::Payout;
+use jiff::{SignedDuration, Timestamp};
+use uuid::Uuid;
+
+/// A filter of flows. The kind, the merchant, the parent and the time of creation are found by an index.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FlowFilter {
+    pub kind: &'static str,
+    pub merchant: Option<String>,
+    /// What the flow belongs to, such as the endpoint of a delivery.
+    pub parent: Option<Uuid>,
+    /// Created at this time or later.
+    pub from: Option<Timestamp>,
+    /// Created before this time.
+    pub until: Option<Timestamp>,
+    pub status: Option<String>,
+    pub channel: Option<String>,
+    pub currency: Option<String>,
+    /// A decimal.
+    pub amount: Option<String>,
+    /// The channel's own reference of a payment.
+    pub provider_reference: Option<String>,
+}
+
+/// A filter of reviews.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReviewFilter {
+    /// Kind and reason.
+    pub of: Option<(&'static str, ReviewReason)>,
+    pub merchant: Option<String>,
+}
+
+impl FlowFilter {
+    pub fn admits(&self, flow: &Flow) -> bool {
+        let is = |wanted: &Option<String>, found: Option<&str>| {
+            wanted.is_none() || wanted.as_deref() == found
+        };
+        let money = flow.state.funds().map(|funds| funds.amount);
+        flow.state.kind() == self.kind
+            && is(&self.status, Some(flow.state.status()))
+            && is(&self.merchant, Some(&flow.merchant))
+            && self.parent.is_none_or(|parent| flow.state.parent() == Some(parent))
+            && self.from.is_none_or(|from| flow.created_at >= from)
+            && self.until.is_none_or(|until| flow.created_at < until)
+            && is(&self.channel, flow.state.channel())
+            && is(&self.currency, money.as_ref().map(Money::code))
+            && self.amount.as_ref().is_none_or(|amount| is_amount(money, amount))
+            && self.provider_reference.as_ref().is_none_or(|wanted| {
+                flow.state.payout().is_some_and(|payout| has_provider_reference(payout, wanted))
+            })
+    }
+
+    /// Whether every row of the index matches.
+    pub(super) fn is_indexed(&self) -> bool {
+        let Self { kind: _, merchant, parent, from, until, .. } = self;
+        let Self { status, channel, currency, amount, provider_reference, .. } = self;
+        let others = [status, channel, currency, amount, provider_reference];
+        others.into_iter().all(Option::is_none)
+            && from.is_none()
+            && until.is_none()
+            && (merchant.is_none() || parent.is_none())
+    }
+
+    /// The ids to scan: below the first, from the second on. The times of creation are at the beginning of the ids.
+    pub(super) fn range(&self, before: Option<FlowId>) -> (FlowId, FlowId) {
+        let below = self.until.map(|until| {
+            // Flows of the same millisecond may be earlier.
+            let next = until.checked_add(SignedDuration::from_millis(1));
+            FlowId::first_at(next.unwrap_or(Timestamp::MAX))
+        });
+        let last = FlowId::from_uuid(Uuid::max());
+        let below = below.unwrap_or(last).min(before.unwrap_or(last));
+        let first = FlowId::from_uuid(Uuid::nil());
+        (below, self.from.map_or(first, FlowId::first_at))
+    }
+}
+
+fn is_amount(found: Option<Money>, wanted: &str) -> bool {
+    found.is_some_and(|found| Money::parse(wanted, found.currency()) == Ok(found))
+}
+
+fn has_provider_reference(payout: &Payout, wanted: &str) -> bool {
+    let mut evidence = payout.attempts.iter().flat_map(|attempt| attempt.evidence());
+    evidence.any(|(evidence, _)| evidence.provider_reference.as_deref() == Some(wanted))
+}
