@@ -25,8 +25,8 @@ use std::time::Duration;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
-use bursar_core::ids::{CommitId, FlowId};
-use bursar_core::ledger::verify::{End, IndexedEntries, LabelDigest};
+use bursar_core::ids::{CommitId, FlowId, TransactionId};
+use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::turn::{Commit, ReadPlan, ReadSet, SavedCommit, Tally};
@@ -124,6 +124,15 @@ pub trait Query {
         after: Cursor,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<(Cursor, Transaction)>, StoreError>>;
+
+    /// The last commit: its number, hash and time.
+    fn head(&mut self) -> impl Future<Output = Result<Head, StoreError>>;
+
+    /// A transaction by its id.
+    fn transaction(
+        &mut self,
+        id: TransactionId,
+    ) -> impl Future<Output = Result<Option<Transaction>, StoreError>>;
 
     /// The head of the hash chain, and the row counts of the append-only tables.
     fn end(&mut self) -> impl Future<Output = Result<End, StoreError>>;

@@ -56,7 +56,7 @@ pub(super) async fn list(
         resource: entry.resource,
         note: entry.note,
     };
-    Ok(Reply(Listed { data: found.into_iter().map(entry).collect(), next_cursor }))
+    Ok(Reply(Listed::page(found.into_iter().map(entry).collect(), next_cursor)))
 }
 
 fn parse(text: &str) -> Option<AuditCursor> {

@@ -57,15 +57,8 @@ pub(super) async fn list(
     let before = before.transpose()?;
     let wanted = wanted(&caller, filter.endpoint_id.as_deref(), filter.merchant_id, filter.since)?;
     let found = app.dead_letters(DEAD, wanted, before, limit).await?;
-    Ok(Reply(Listed {
-        data: found
-            .flows
-            .iter()
-            .filter_map(view::<delivery::Delivery>)
-            .map(Delivery::from)
-            .collect(),
-        next_cursor: found.next.map(write_cursor),
-    }))
+    let data = found.flows.iter().filter_map(view::<delivery::Delivery>).map(Delivery::from);
+    Ok(Reply(Listed::page(data.collect(), found.next.map(write_cursor))))
 }
 
 fn wanted(

@@ -186,7 +186,7 @@ pub(super) async fn list(
     let event: Option<EventId> = match filter.event_id.as_deref().map(str::parse) {
         Some(Ok(event)) => Some(event),
         // There is no such event, so it has no deliveries.
-        Some(Err(_)) => return Ok(Reply(Listed { data: Vec::new(), next_cursor: None })),
+        Some(Err(_)) => return Ok(Reply(Listed::page(Vec::new(), None))),
         None => None,
     };
     let wanted = filter.wanted(&caller)?;
@@ -200,7 +200,7 @@ pub(super) async fn list(
     });
     let found = read.await?;
     let data = found.iter().filter_map(view::<delivery::Delivery>).map(Delivery::from).collect();
-    Ok(Reply(Listed { data, next_cursor: None }))
+    Ok(Reply(Listed::page(data, None)))
 }
 
 /// Get a delivery with its attempts.

@@ -1,10 +1,11 @@
 //! Lists: a page of flows or records, and the lookup of one flow.
 
 use axum::Json as Reply;
-use bursar_core::flow::{self, Flow};
+use bursar_core::flow::{self, Flow, ReviewReason};
 use bursar_core::ids::FlowId;
 use bursar_core::registry::{Kind, Record};
-use bursar_store::{Browse as _, FlowFilter, Query as _};
+use bursar_store::{Browse as _, FlowFilter, Query as _, ReviewCursor, ReviewFilter, Scan as _};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -31,12 +32,16 @@ pub(super) struct MerchantFilter {
     pub(super) merchant_id: Option<String>,
 }
 
-/// One page of a list, newest first.
+/// One page of a list.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Listed<T> {
     pub(super) data: Vec<T>,
     /// The cursor of the next page; null on the last page.
     pub(super) next_cursor: Option<String>,
+    /// The filter has no index, and as many rows were scanned as one request may scan: up to this one. Continue with
+    /// `next_cursor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) scanned_to: Option<String>,
 }
 
 const LIMIT: u32 = 50;
@@ -75,18 +80,38 @@ impl<T> Listed<T> {
     pub(super) fn full(data: Vec<T>, limit: u32, cursor: impl Fn(&T) -> String) -> Self {
         let is_full = u32::try_from(data.len()).unwrap_or(u32::MAX) >= limit;
         let next_cursor = data.last().filter(|_| is_full).map(cursor);
-        Self { data, next_cursor }
+        Self::page(data, next_cursor)
+    }
+
+    pub(super) const fn page(data: Vec<T>, next_cursor: Option<String>) -> Self {
+        Self { data, next_cursor, scanned_to: None }
     }
 }
 
 /// The id of a flow, with the prefix of its kind.
-fn parse_id<K: flow::Kind>(text: &str) -> Option<FlowId> {
-    let digits = text.strip_prefix(K::INFO.prefix)?.strip_prefix('_')?;
+pub(super) fn parse_id<K: flow::Kind>(text: &str) -> Option<FlowId> {
+    parse_name(K::INFO.prefix, text)
+}
+
+/// The id of a flow, if the text is the name of one with this prefix.
+pub(super) fn parse_name(prefix: &str, text: &str) -> Option<FlowId> {
+    let digits = text.strip_prefix(prefix)?.strip_prefix('_')?;
     format!("{}_{digits}", FlowId::PREFIX).parse().ok()
 }
 
-fn write_id<K: flow::Kind>(id: FlowId) -> String {
+pub(super) fn write_id<K: flow::Kind>(id: FlowId) -> String {
     format!("{}_{}", K::INFO.prefix, id.uuid().simple())
+}
+
+/// The cursor of a list of reviews: since when a flow waits, and which.
+pub(super) fn write_review((since, flow): ReviewCursor) -> String {
+    format!("{}.{}", since.as_microsecond(), flow.uuid().simple())
+}
+
+pub(super) fn parse_review(text: &str) -> Option<ReviewCursor> {
+    let (since, id) = text.split_once('.')?;
+    let since = Timestamp::from_microsecond(since.parse().ok()?).ok()?;
+    Some((since, format!("{}_{id}", FlowId::PREFIX).parse().ok()?))
 }
 
 /// The view of a flow, if it is of this kind.
@@ -112,7 +137,51 @@ impl App {
         Ok(Reply(Listed {
             data: found.flows.iter().filter_map(view::<K>).map(show).collect(),
             next_cursor: found.next.map(write_id::<K>),
+            scanned_to: found.scanned_to.map(write_id::<K>),
         }))
+    }
+
+    /// The flows of a kind that wait for a person, the longest waiting first.
+    pub(super) async fn list_reviews<K: flow::Listed, T>(
+        &self,
+        reason: ReviewReason,
+        filter: FlowFilter,
+        page: &Page,
+        show: impl Fn(K::View) -> T,
+    ) -> Result<Reply<Listed<T>>, Problem> {
+        let limit = page.limit()?;
+        let cursor = page.cursor.as_deref();
+        let after = cursor.map(|text| parse_review(text).ok_or_else(bad_cursor)).transpose()?;
+        let of = Some((K::INFO.name, reason));
+        let filter = FlowFilter { kind: K::INFO.name, ..filter };
+        let reviews = ReviewFilter { of, merchant: filter.merchant.clone() };
+        let read = self
+            .0
+            .readers
+            .read(async move |store| store.list_reviews(&reviews, &filter, after, limit).await);
+        let found = read.await?;
+        Ok(Reply(Listed {
+            data: found.flows.iter().filter_map(view::<K>).map(show).collect(),
+            next_cursor: found.next.map(write_review),
+            scanned_to: found.scanned_to.map(write_review),
+        }))
+    }
+
+    /// The flows of a kind that a channel, a provider or a caller knows by this text.
+    pub(super) async fn list_known_as<K: flow::Listed, T>(
+        &self,
+        text: String,
+        filter: FlowFilter,
+        show: impl Fn(K::View) -> T,
+    ) -> Result<Reply<Listed<T>>, Problem> {
+        let filter = FlowFilter { kind: K::INFO.name, ..filter };
+        let read = self.0.readers.read(async move |store| {
+            let ids = store.flows_known_as(&text, LIMIT_MAX).await?;
+            store.flows_by_id(&ids).await
+        });
+        let found = read.await?;
+        let found = found.iter().flatten().filter(|flow| filter.admits(flow));
+        Ok(Reply(Listed::page(found.filter_map(view::<K>).map(show).collect(), None)))
     }
 
     /// One flow of a kind. A flow that the caller may not see is not found.
@@ -141,10 +210,10 @@ impl App {
         let read = self.0.readers.read(async move |store| {
             store.records(kind, merchant.as_deref(), page.cursor.as_deref(), limit).await
         });
-        let Listed { data, next_cursor } =
+        let Listed { data, next_cursor, .. } =
             Listed::full(read.await?.records, limit, |record| record.id.clone());
         let data = data.into_iter().map(show).collect::<Result<_, _>>()?;
-        Ok(Reply(Listed { data, next_cursor }))
+        Ok(Reply(Listed::page(data, next_cursor)))
     }
 }
 

@@ -7,12 +7,14 @@ mod dead_letters;
 mod deliveries;
 mod endpoints;
 mod events;
+mod find;
 mod freezes;
 pub(crate) mod health;
 mod keys;
 mod ledger;
 mod lists;
 mod merchants;
+mod overview;
 mod payins;
 mod payout_explain;
 mod payouts;
@@ -45,6 +47,8 @@ const RESOURCES: &[Resource] = &[
     (freezes::ACCESS, freezes::routes),
     (ledger::ACCESS, ledger::routes),
     (audit::ACCESS, audit::routes),
+    (overview::ACCESS, overview::routes),
+    (find::ACCESS, find::routes),
 ];
 
 /// Only where the clock can be moved.

@@ -127,9 +127,15 @@ pub(super) struct Filter {
     status: Option<String>,
     /// Only of this merchant.
     merchant_id: Option<String>,
+    provider: Option<String>,
+    /// The provider's reference of the payment.
+    reference: Option<String>,
 }
 
 /// List pay-ins, newest first.
+///
+/// Status and provider have no index: a page that has scanned as many rows as one request may scan ends early and has
+/// `scanned_to`. Continue with `next_cursor`.
 #[utoipa::path(get, path = "/v1/payins", tag = "payins", params(Filter, Page),
     responses((status = 200, body = Listed<PayIn>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
@@ -139,7 +145,11 @@ pub(super) async fn list(
     Query(page): Query<Page>,
 ) -> Result<Reply<Listed<PayIn>>, Problem> {
     let merchant = caller.narrowed(filter.merchant_id)?;
-    let wanted = FlowFilter { status: filter.status, merchant, ..FlowFilter::default() };
+    let (status, channel) = (filter.status, filter.provider);
+    let wanted = FlowFilter { status, merchant, channel, ..FlowFilter::default() };
+    if let Some(reference) = filter.reference {
+        return app.list_known_as::<payins::PayIn, _>(reference, wanted, PayIn::from).await;
+    }
     app.list_flows::<payins::PayIn, _>(wanted, &page, PayIn::from).await
 }
 

@@ -119,7 +119,7 @@ pub(super) async fn timeline(
     let name = app.find_flow::<Payout>(&caller, &id).await?.name();
     let read = app.0.readers.read(async move |store| store.events_of(&name, 0, 1_000).await);
     let data = read.await?.into_iter().map(TimelineEvent::new).collect();
-    Ok(Reply(Listed { data, next_cursor: None }))
+    Ok(Reply(Listed::page(data, None)))
 }
 
 /// Explain the status of a payout: the evidence, its source, and what the payout waits for.

@@ -7,6 +7,7 @@ use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use bursar_core::flow::ReviewReason;
 use bursar_core::ids::PayoutId;
 use bursar_core::payouts::{
     self, Cancel, Cancellation, ClientMetadata, Create, NewPayout, Resolution, Resolve, View,
@@ -33,6 +34,7 @@ pub(super) const ACCESS: &[AccessRow] = &[
     ("GET", "/v1/payouts/{id}", EVERY_ROLE),
     ("POST", "/v1/payouts/{id}/cancel", PAYERS),
     ("POST", "/v1/payouts/{id}/resolve", STAFF),
+    ("POST", "/v1/payouts/{id}/case/close", STAFF),
     ("GET", "/v1/payouts/{id}/timeline", EVERY_ROLE),
     ("GET", "/v1/payouts/{id}/explain", EVERY_ROLE),
 ];
@@ -43,6 +45,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(get))
         .routes(routes!(cancel))
         .routes(routes!(resolve))
+        .routes(routes!(close_case))
         .routes(routes!(payout_explain::timeline))
         .routes(routes!(payout_explain::explain))
 }
@@ -234,11 +237,21 @@ pub(super) struct Filter {
     /// Created before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     created_until: Option<Timestamp>,
+    channel: Option<String>,
+    currency: Option<String>,
+    /// Exactly this amount, a decimal.
+    amount: Option<String>,
+    /// The reference of any attempt at its channel.
+    reference: Option<String>,
+    /// The channel's own reference.
+    provider_reference: Option<String>,
+    trace_id: Option<String>,
 }
 
-/// List payouts, newest first.
+/// List payouts, newest first; stuck payouts by the time since when they are stuck, the longest first.
 ///
-/// A page can be short or empty although more follow: continue with `next_cursor`.
+/// Status, channel, currency, amount and provider reference have no index, except for STUCK: a page that has scanned as
+/// many rows as one request may scan ends early and has `scanned_to`. Continue with `next_cursor`.
 #[utoipa::path(get, path = "/v1/payouts", tag = "payouts", params(Filter, Page),
     responses((status = 200, body = Listed<Payout>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
@@ -247,14 +260,31 @@ pub(super) async fn list(
     Query(filter): Query<Filter>,
     Query(page): Query<Page>,
 ) -> Result<Reply<Listed<Payout>>, Problem> {
+    if filter.amount.as_deref().is_some_and(|amount| amount.parse::<f64>().is_err()) {
+        return Err(Problem::bad_request(
+            "amount is a decimal, such as 1500.00: nothing was read. Correct it",
+        ));
+    }
+    let Filter { reference, trace_id, .. } = filter;
     let wanted = FlowFilter {
         status: filter.status,
         merchant: caller.narrowed(filter.merchant_id)?,
         from: filter.created_from,
         until: filter.created_until,
+        channel: filter.channel,
+        currency: filter.currency,
+        amount: filter.amount,
+        provider_reference: filter.provider_reference,
         ..FlowFilter::default()
     };
     let show = |view| Payout::from(view).seen_by(&caller);
+    if let Some(text) = reference.or(trace_id) {
+        return app.list_known_as::<payouts::Payout, _>(text, wanted, show).await;
+    }
+    if wanted.status.as_deref() == Some("STUCK") {
+        let reason = ReviewReason::Stuck;
+        return app.list_reviews::<payouts::Payout, _>(reason, wanted, &page, show).await;
+    }
     app.list_flows::<payouts::Payout, _>(wanted, &page, show).await
 }
 
@@ -368,18 +398,60 @@ pub(super) async fn resolve(
     Path(id): Path<String>,
     Json(request): Json<ResolveRequest>,
 ) -> Result<Response, Problem> {
-    let id = find(&app, &caller, &id).await?;
-    let resolution = Resolution {
-        id,
-        decision: request.decision.into(),
-        evidence: request.evidence,
-        expected_version: request.expected_version,
-        actor: caller.actor.clone(),
-        is_approver: caller.is_approver(),
-    };
-    let Given { view, is_replay } = app.ask(Resolve { key: key.of(&caller), resolution }).await?;
-    let payout = Payout::from(Arc::unwrap_or_clone(view));
-    let is_pending = payout.pending_decision.is_some();
-    let status = if is_pending { StatusCode::ACCEPTED } else { StatusCode::OK };
-    Ok(answered(status, Reply(payout), is_replay))
+    let ResolveRequest { decision, evidence, expected_version } = request;
+    app.resolve(&caller, key, &id, (decision.into(), evidence, expected_version)).await
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CloseCaseRequest {
+    /// What the case was, and how it was settled.
+    #[schema(max_length = 1000)]
+    reason: String,
+    /// The version that the caller has seen; a later version is not closed.
+    expected_version: u64,
+}
+
+/// Close the case of a finished payout.
+///
+/// No money moves: corrections are made in the ledger. New evidence of a discrepancy opens the case again. Above the
+/// configured amount, 202 means that a second person must close it too.
+#[utoipa::path(post, path = "/v1/payouts/{id}/case/close", tag = "payouts",
+    params(("id" = String, Path), ("Idempotency-Key" = String, Header)), request_body = CloseCaseRequest,
+    responses((status = 200, body = Payout), (status = 202, body = Payout), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
+pub(super) async fn close_case(
+    State(app): State<App>,
+    caller: Caller,
+    key: IdempotencyKey,
+    Path(id): Path<String>,
+    Json(request): Json<CloseCaseRequest>,
+) -> Result<Response, Problem> {
+    let CloseCaseRequest { reason, expected_version } = request;
+    let decision = payouts::Decision::CloseCase;
+    app.resolve(&caller, key, &id, (decision, reason, expected_version)).await
+}
+
+impl App {
+    async fn resolve(
+        &self,
+        caller: &Caller,
+        key: IdempotencyKey,
+        id: &str,
+        (decision, evidence, expected_version): (payouts::Decision, String, u64),
+    ) -> Result<Response, Problem> {
+        let resolution = Resolution {
+            id: find(self, caller, id).await?,
+            decision,
+            evidence,
+            expected_version,
+            actor: caller.actor.clone(),
+            is_approver: caller.is_approver(),
+        };
+        let request = Resolve { key: key.of(caller), resolution };
+        let Given { view, is_replay } = self.ask(request).await?;
+        let payout = Payout::from(Arc::unwrap_or_clone(view));
+        let is_pending = payout.pending_decision.is_some();
+        let status = if is_pending { StatusCode::ACCEPTED } else { StatusCode::OK };
+        Ok(answered(status, Reply(payout), is_replay))
+    }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use bursar_core::ledger::rulebook::Rulebook;
-use bursar_core::ledger::verify::End;
+use bursar_core::ledger::verify::Head;
 use bursar_core::turn::Answer;
 use bursar_engine::{Input, Output, Ticket, Unanswered};
 use bursar_store::{Query as _, StoreError};
@@ -248,12 +248,12 @@ impl World {
     }
 
     /// The end of the chain, as the books name it; the beginning if no process has them open.
-    pub(crate) fn head(&mut self) -> Result<End, StoreError> {
+    pub(crate) fn head(&mut self) -> Result<Head, StoreError> {
         let store = self.processes.iter_mut().find_map(|process| process.store.as_mut());
         match store.map(|store| &mut store.inner) {
-            Some(Books::Shared(held, _)) => poll_once(held.borrow_mut().memory.end()),
-            Some(Books::File(sqlite)) => poll_once(sqlite.end()),
-            None => Ok(End::default()),
+            Some(Books::Shared(held, _)) => poll_once(held.borrow_mut().memory.head()),
+            Some(Books::File(sqlite)) => poll_once(sqlite.head()),
+            None => Ok(Head::default()),
         }
     }
 

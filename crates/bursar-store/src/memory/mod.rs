@@ -10,7 +10,7 @@ use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::idempotency::{KeyDigest, KnownKey};
 use bursar_core::ids::{CommitId, FlowId, TransactionId};
-use bursar_core::ledger::verify::{End, IndexedEntries, LabelDigest};
+use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Record, RecordKey};
@@ -68,7 +68,7 @@ impl Turn for MemoryTurn<'_> {
             |key: &AccountKey| Some((Name::clone(&key.0), memory.accounts.get(key)?.clone()));
         let reference = |key: &(Name, String)| {
             let id = *memory.references.get(key)?;
-            let request_hash = memory.transaction(id)?.request_hash;
+            let request_hash = memory.find_transaction(id)?.request_hash;
             Some(KnownReference {
                 event: Name::clone(&key.0),
                 reference: key.1.clone(),
@@ -83,7 +83,7 @@ impl Turn for MemoryTurn<'_> {
             transactions: plan
                 .transactions
                 .iter()
-                .filter_map(|id| memory.transaction(*id).cloned())
+                .filter_map(|id| memory.find_transaction(*id).cloned())
                 .collect(),
             holds: plan
                 .holds
@@ -122,7 +122,7 @@ impl Turn for MemoryTurn<'_> {
         for write in &commit.records {
             memory.registry.insert(write.after.key(), write.after.clone());
         }
-        let head = memory.head();
+        let head = memory.last();
         let digests = commit.appended().digests();
         let saved = SavedCommit {
             seq: head.seq.saturating_add(1),
@@ -139,7 +139,7 @@ impl Turn for MemoryTurn<'_> {
 }
 
 impl Memory {
-    fn transaction(&self, id: TransactionId) -> Option<&Transaction> {
+    fn find_transaction(&self, id: TransactionId) -> Option<&Transaction> {
         let (commit, position) = self.positions.get(&id)?;
         self.commits.get(*commit)?.transactions.get(*position)
     }
@@ -258,12 +258,12 @@ impl Memory {
         }
     }
 
-    fn head(&self) -> End {
-        self.commits.last().map_or(End::default(), |last| End {
+    fn last(&self) -> Head {
+        let last = self.commits.last();
+        last.map_or(Head::default(), |last| Head {
             seq: last.seq,
             hash: last.hash,
             time: Some(last.time),
-            ..End::default()
         })
     }
 }
@@ -353,6 +353,14 @@ impl Query for Memory {
         Ok(found.take(limit).map(|(cursor, found)| (cursor, found.clone())).collect())
     }
 
+    async fn head(&mut self) -> Result<Head, StoreError> {
+        Ok(self.last())
+    }
+
+    async fn transaction(&mut self, id: TransactionId) -> Result<Option<Transaction>, StoreError> {
+        Ok(self.find_transaction(id).cloned())
+    }
+
     async fn end(&mut self) -> Result<End, StoreError> {
         let transactions = || self.commits.iter().flat_map(|commit| &commit.transactions);
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
@@ -361,7 +369,7 @@ impl Query for Memory {
             postings: count(transactions().map(|transaction| transaction.postings.len()).sum()),
             events: count(self.commits.iter().map(|commit| commit.events.len()).sum()),
             audit: count(self.commits.iter().map(|commit| commit.audit.len()).sum()),
-            ..self.head()
+            head: self.last(),
         })
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
-use bursar_core::ids::FlowId;
-use bursar_core::ledger::verify::{End, IndexedEntries, LabelDigest};
+use bursar_core::ids::{FlowId, TransactionId};
+use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::turn::{SavedCommit, Tally};
@@ -144,23 +144,33 @@ impl Query for Postgres {
         self.session().query(&sql, &values).await?.iter().map(found).collect()
     }
 
-    async fn end(&mut self) -> Result<End, StoreError> {
+    async fn head(&mut self) -> Result<Head, StoreError> {
         self.reconnect().await?;
-        let sql = "SELECT seq, chain_hash, time, (SELECT count(*) FROM transactions),
-                          (SELECT coalesce(sum(json_array_length(postings::json)), 0)::bigint FROM transactions),
-                          (SELECT count(*) FROM events), (SELECT count(*) FROM audit) FROM head";
-        let rows = self.session().query(sql, &[]).await?;
+        let rows = self.session().query("SELECT seq, chain_hash, time FROM head", &[]).await?;
         let row = rows.first().ok_or_else(|| damaged("the head is missing"))?;
-        let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
-        Ok(End {
-            seq: number(0)?,
+        Ok(Head {
+            seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,
             hash: hash(row, 1)?,
             time: get::<Option<i64>>(row, 2)?.map(time).transpose()?,
-            transactions: number(3)?,
-            postings: number(4)?,
-            events: number(5)?,
-            audit: number(6)?,
         })
+    }
+
+    async fn transaction(&mut self, id: TransactionId) -> Result<Option<Transaction>, StoreError> {
+        self.reconnect().await?;
+        let sql = format!("{TRANSACTIONS} WHERE t.id = $1");
+        self.session().query(&sql, &[&id.uuid()]).await?.first().map(transaction).transpose()
+    }
+
+    async fn end(&mut self) -> Result<End, StoreError> {
+        let head = self.head().await?;
+        let sql = "SELECT (SELECT count(*) FROM transactions),
+                          (SELECT coalesce(sum(json_array_length(postings::json)), 0)::bigint FROM transactions),
+                          (SELECT count(*) FROM events), (SELECT count(*) FROM audit)";
+        let rows = self.session().query(sql, &[]).await?;
+        let row = rows.first().ok_or_else(|| damaged("the counts are missing"))?;
+        let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
+        let (transactions, postings) = (number(0)?, number(1)?);
+        Ok(End { head, transactions, postings, events: number(2)?, audit: number(3)? })
     }
 
     /// Every commit writes its own entries.

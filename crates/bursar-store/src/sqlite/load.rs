@@ -72,7 +72,7 @@ fn last_time(connection: &Connection) -> Result<Option<jiff::Timestamp>, StoreEr
     found.flatten().map(time).transpose()
 }
 
-fn transaction(
+pub(super) fn transaction(
     connection: &Connection,
     id: TransactionId,
 ) -> Result<Option<Transaction>, StoreError> {

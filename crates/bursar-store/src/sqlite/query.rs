@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
-use bursar_core::ids::FlowId;
-use bursar_core::ledger::verify::{End, IndexedEntries, LabelDigest};
+use bursar_core::ids::{FlowId, TransactionId};
+use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::turn::{SavedCommit, Tally};
 use rusqlite::params;
 
-use super::load::{HEADERS, all, header, one, postings};
+use super::load::{HEADERS, all, header, one, postings, transaction};
 use super::row::{self, get};
 use super::{Sqlite, account_index, classify, control, feed, flows, tallies};
 use crate::chain_row;
@@ -109,22 +109,31 @@ impl Query for Sqlite {
         found.collect()
     }
 
-    async fn end(&mut self) -> Result<End, StoreError> {
-        let sql = "SELECT seq, chain_hash, time, (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
-                          (SELECT count(*) FROM events), (SELECT count(*) FROM audit) FROM head";
-        let end = one(&self.connection, sql, [], |row| {
-            let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
-            Ok(End {
-                seq: number(0)?,
+    async fn head(&mut self) -> Result<Head, StoreError> {
+        let head = one(&self.connection, "SELECT seq, chain_hash, time FROM head", [], |row| {
+            Ok(Head {
+                seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,
                 hash: get(row, 1)?,
                 time: get::<Option<i64>>(row, 2)?.map(time).transpose()?,
-                transactions: number(3)?,
-                postings: number(4)?,
-                events: number(5)?,
-                audit: number(6)?,
             })
         })?;
-        end.ok_or_else(|| damaged("the head is missing"))
+        head.ok_or_else(|| damaged("the head is missing"))
+    }
+
+    async fn transaction(&mut self, id: TransactionId) -> Result<Option<Transaction>, StoreError> {
+        transaction(&self.connection, id)
+    }
+
+    async fn end(&mut self) -> Result<End, StoreError> {
+        let head = self.head().await?;
+        let sql = "SELECT (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
+                          (SELECT count(*) FROM events), (SELECT count(*) FROM audit)";
+        let end = one(&self.connection, sql, [], |row| {
+            let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
+            let (transactions, postings) = (number(0)?, number(1)?);
+            Ok(End { head, transactions, postings, events: number(2)?, audit: number(3)? })
+        })?;
+        end.ok_or_else(|| damaged("the counts are missing"))
     }
 
     async fn indexed_entries(&mut self) -> Result<IndexedEntries, StoreError> {

@@ -24,7 +24,7 @@ async fn differences(rules: &Rules, edit: impl Fn(&str) -> String) -> Vec<String
     let edited = edit(&event.data);
     event.data = edited;
     let mut end = desk.store.end().await.unwrap();
-    end.hash = relink(&mut history);
+    end.head.hash = relink(&mut history);
     let accounts = desk.store.accounts().await.unwrap();
     let mut verifier = Verifier::new(&rules.rulebook, &accounts);
     for commit in &history {

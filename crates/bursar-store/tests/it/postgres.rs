@@ -170,7 +170,7 @@ fn four_writers_on_one_hot_account_lose_nothing() {
         for commit in &history {
             verifier.add(commit);
         }
-        let end = store.end().await.unwrap();
+        let end = store.head().await.unwrap();
         assert_eq!(end.seq, 200);
         let report = verifier.finish(&accounts, &store.derived().await.unwrap());
         assert_eq!(report.differences, Vec::<String>::new());

@@ -41,12 +41,18 @@ pub struct Report {
     pub difference_count: u64,
 }
 
-/// The totals that the store reports about itself.
+/// The last commit. Before the first one, number and hash are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct End {
+pub struct Head {
     pub seq: u64,
     pub hash: [u8; 32],
     pub time: Option<Timestamp>,
+}
+
+/// The totals that the store reports about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct End {
+    pub head: Head,
     /// All rows, including rows that no commit names.
     pub transactions: u64,
     pub postings: u64,
@@ -320,7 +326,7 @@ impl<'r> Verifier<'r> {
     /// Compares with what the store derived.
     pub fn finish(mut self, accounts: &[(Name, Account)], derived: &Derived) -> Report {
         let Derived { holds, due, reviews, tallies, labels, end } = derived;
-        if end.time != self.time {
+        if end.head.time != self.time {
             self.differ("the head is not dated as the last commit is".to_owned());
         }
         let counts = [
@@ -343,7 +349,7 @@ impl<'r> Verifier<'r> {
                  statements are wrong"
             ));
         }
-        let head = (end.seq, end.hash);
+        let head = (end.head.seq, end.head.hash);
         if head != (self.report.commits, self.hash) {
             self.differ(format!(
                 "the head names commit {}, but the last one is {}: commits were removed or added",

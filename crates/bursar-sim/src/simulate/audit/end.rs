@@ -33,7 +33,7 @@ impl Audit {
             }
         }
         self.check(Invariant::BooksSurvive, "", wrong.is_none(), || wrong.unwrap_or_default());
-        let commits = books.end().await?.seq;
+        let commits = books.head().await?.seq;
         let saved = self.commits;
         self.check(Invariant::BooksSurvive, "", commits == saved, || {
             format!("{commits} commits are there, {saved} were saved")

@@ -114,7 +114,7 @@ fn run(seed: u64, is_temporal: bool) -> History {
         let requests: Vec<Request> = world.requests(&rules, round);
         let commit = block_on(turn(&mut store, &TurnInput::new(&rules, &requests))).unwrap();
         calls += world.learn(&commit);
-        let head = block_on(store.end()).unwrap();
+        let head = block_on(store.head()).unwrap();
         let head = format!("{} {}", head.seq, bursar_core::registry::hexadecimal(&head.hash));
         writeln!(books, "# {seed} {is_temporal} {round} {head}").unwrap();
         add_commit(&commit, &mut books, &mut statuses);
@@ -127,7 +127,7 @@ fn run(seed: u64, is_temporal: bool) -> History {
         assert_eq!(found > 0, is_mutated, "seed {seed}: differences");
         writeln!(books, "# verified {is_mutated} {found}").unwrap();
     }
-    let commits = block_on(store.end()).unwrap().seq;
+    let commits = block_on(store.head()).unwrap().seq;
     let host = if is_temporal { "temporal" } else { "engine" };
     let digests = format!("books {} answers {}", sha256(&books), sha256(&answers));
     let line = format!("seed {seed} {host} commits {commits} calls {calls} {digests}");
