@@ -67,6 +67,10 @@ enum Command {
     Dispatch(Remote<remote::dispatch::Command>),
     /// Read the event feed
     Events(remote::events::Arguments),
+    /// List what waits for a person, the longest waiting first
+    Review(remote::review::Arguments),
+    /// Find anything by an id, a reference or a trace id
+    Find(remote::review::Find),
     /// Read the audit log
     Audit(remote::audit::Arguments),
     Bench(bursar_bench::Arguments),
@@ -95,6 +99,8 @@ impl Arguments {
             Command::Webhook(arguments) => arguments.run(),
             Command::Dispatch(arguments) => arguments.run(),
             Command::Events(arguments) => arguments.run(),
+            Command::Review(arguments) => arguments.run(),
+            Command::Find(arguments) => arguments.run(),
             Command::Audit(arguments) => arguments.run(),
             Command::Bench(arguments) => arguments.run(),
         }

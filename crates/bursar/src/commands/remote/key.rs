@@ -7,9 +7,7 @@ use bursar_node::report::Column;
 use clap::{Subcommand, ValueEnum};
 use serde_json::Value;
 
-use super::{
-    GetArgs, ListArgs, MerchantFilter, RemoteCommand, Resource, Server, fields, given, list,
-};
+use super::{GetArgs, ListArgs, MerchantFilter, RemoteCommand, Resource, Server, fields, given};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -75,7 +73,9 @@ impl RemoteCommand for Command {
             Self::List(arguments) => match &arguments.filter.merchant {
                 Some(merchant) => {
                     let path = format!("/v1/merchants/{}/keys", escape(merchant));
-                    server.print_response(&arguments.page(path), list(KEYS.columns))
+                    server.print_list(arguments.wanted(), KEYS.columns, |cursor| {
+                        arguments.page(ApiRequest::get(&path), cursor)
+                    })
                 }
                 None => KEYS.list(server, &arguments),
             },

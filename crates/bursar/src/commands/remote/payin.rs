@@ -26,11 +26,21 @@ pub(crate) struct PayInFilter {
     /// Only pay-ins of this merchant
     #[arg(long, value_name = "ID")]
     merchant: Option<String>,
+    /// Only pay-ins of this provider
+    #[arg(long)]
+    provider: Option<String>,
+    /// Only the pay-in with this reference of the provider
+    #[arg(long)]
+    reference: Option<String>,
 }
 
 impl Filter for PayInFilter {
     fn narrow(&self, request: ApiRequest) -> ApiRequest {
-        request.with("status", self.status.as_ref()).with("merchant_id", self.merchant.as_ref())
+        request
+            .with("status", self.status.as_ref())
+            .with("merchant_id", self.merchant.as_ref())
+            .with("provider", self.provider.as_ref())
+            .with("reference", self.reference.as_ref())
     }
 }
 

@@ -18,12 +18,14 @@ pub(crate) enum Command {
     Create(Create),
     /// Show one payout (po_…)
     Get(GetArgs),
-    /// List payouts, newest first
+    /// List payouts, newest first; with --status STUCK all of them, the longest stuck first
     List(ListArgs<PayoutFilter>),
     /// Cancel a payout that was not submitted yet
     Cancel(Cancel),
     /// Resolve a stuck payout
     Resolve(Resolve),
+    /// Close the case of a finished payout; no money moves
+    CloseCase(CloseCase),
     /// Explain the state of a payout: its evidence, and what it waits for
     Explain(GetArgs),
     /// List the events of a payout, oldest first
@@ -93,6 +95,38 @@ pub(crate) struct PayoutFilter {
     /// Only payouts created before this time
     #[arg(long, value_name = "TIME")]
     until: Option<Timestamp>,
+    /// Only payouts of this channel
+    #[arg(long)]
+    channel: Option<String>,
+    /// Only payouts in this currency
+    #[arg(long)]
+    currency: Option<String>,
+    /// Only payouts of exactly this amount
+    #[arg(long)]
+    amount: Option<String>,
+    /// Only the payout with this reference of an attempt
+    #[arg(long)]
+    reference: Option<String>,
+    /// Only payouts with this reference of the channel's own
+    #[arg(long, value_name = "REFERENCE")]
+    provider_reference: Option<String>,
+    /// Only payouts with this trace id
+    #[arg(long, value_name = "ID")]
+    trace_id: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CloseCase {
+    #[command(flatten)]
+    payout: GetArgs,
+    /// What the case was and how it was settled, for the audit log
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// The version that was reviewed; the server rejects the request if the payout changed since
+    #[arg(long, value_name = "N")]
+    expected_version: u64,
+    #[command(flatten)]
+    once: IdempotencyArgs,
 }
 
 #[derive(Debug, Args)]
@@ -182,6 +216,11 @@ impl RemoteCommand for Command {
                 let request = ApiRequest::post(PAYOUTS.path_below(&payout, "resolve"), body);
                 server.print_response_once(request, once, resolved)
             }
+            Self::CloseCase(CloseCase { payout, reason, expected_version, once }) => {
+                let body = json!({"reason": reason, "expected_version": expected_version});
+                let request = ApiRequest::post(PAYOUTS.path_below(&payout, "case/close"), body);
+                server.print_response_once(request, once, resolved)
+            }
             Self::Explain(payout) => {
                 let path = PAYOUTS.path_below(&payout, "explain");
                 server.print_response(&ApiRequest::get(path), explained)
@@ -230,6 +269,16 @@ impl Filter for PayoutFilter {
             .with("merchant_id", self.merchant.as_ref())
             .with("created_from", self.from)
             .with("created_until", self.until)
+            .with("channel", self.channel.as_ref())
+            .with("currency", self.currency.as_ref())
+            .with("amount", self.amount.as_ref())
+            .with("reference", self.reference.as_ref())
+            .with("provider_reference", self.provider_reference.as_ref())
+            .with("trace_id", self.trace_id.as_ref())
+    }
+
+    fn is_worklist(&self) -> bool {
+        self.status.as_deref() == Some("STUCK")
     }
 }
 

@@ -6,7 +6,7 @@ use bursar_node::failure::Failure;
 use bursar_node::report::Column;
 use clap::Args;
 
-use super::server::{Server, fields, list};
+use super::server::{Server, fields};
 
 /// A resource of the API: the path of its collection, and the columns of its list.
 #[derive(Debug)]
@@ -16,13 +16,14 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// Prints one page of the collection.
+    /// Prints the matching records: as many as asked for, or all.
     pub(super) fn list(
         &self,
         server: &Server,
         arguments: &ListArgs<impl Filter>,
     ) -> Result<(), Failure> {
-        server.print_response(&arguments.request(self.path), list(self.columns))
+        let wanted = arguments.wanted();
+        server.print_list(wanted, self.columns, |cursor| arguments.request(self.path, cursor))
     }
 
     /// Prints one record.
@@ -54,33 +55,49 @@ pub(crate) struct GetArgs {
 pub(crate) struct ListArgs<F: Args = ()> {
     #[command(flatten)]
     pub(super) filter: F,
-    /// Records per page, at most 500
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    limit: u32,
+    /// Records to print, at most 500 [default: 50]
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// Print all records
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
     /// Continue at this cursor, as printed with the previous page
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
 }
 
+/// Records printed if the user says nothing.
+const LIMIT: u32 = 50;
+/// The largest page of the server.
+const PAGE: u32 = 500;
+
 impl<F: Filter> ListArgs<F> {
-    /// The page of the filtered list.
-    pub(super) fn request(&self, path: &str) -> ApiRequest {
-        self.paged(self.filter.narrow(ApiRequest::get(path)))
+    /// The number of records to print; none for all.
+    pub(super) fn wanted(&self) -> Option<u32> {
+        let is_all = self.all || (self.limit.is_none() && self.filter.is_worklist());
+        (!is_all).then(|| self.limit.unwrap_or(LIMIT))
     }
 
-    /// The page of a list whose path stands for the filter.
-    pub(super) fn page(&self, path: String) -> ApiRequest {
-        self.paged(ApiRequest::get(path))
+    /// The next page of the filtered list.
+    pub(super) fn request(&self, path: &str, cursor: Option<&str>) -> ApiRequest {
+        self.page(self.filter.narrow(ApiRequest::get(path)), cursor)
     }
 
-    fn paged(&self, request: ApiRequest) -> ApiRequest {
-        request.with("limit", Some(self.limit)).with("cursor", self.cursor.as_ref())
+    /// The next page of a list whose path stands for the filter.
+    pub(super) fn page(&self, request: ApiRequest, cursor: Option<&str>) -> ApiRequest {
+        let cursor = cursor.or(self.cursor.as_deref());
+        request.with("limit", Some(self.wanted().unwrap_or(PAGE))).with("cursor", cursor)
     }
 }
 
 /// Query parameters that narrow a list.
 pub(crate) trait Filter: Args {
     fn narrow(&self, request: ApiRequest) -> ApiRequest;
+
+    /// Whether a person works through the list, so that all of it is printed unless a limit is given.
+    fn is_worklist(&self) -> bool {
+        false
+    }
 }
 
 impl Filter for () {

@@ -9,7 +9,7 @@ use bursar_node::failure::Failure;
 use bursar_node::report::{Column, table_of, text};
 use bursar_node::terminal::{self, printable};
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 #[derive(Debug, Args)]
@@ -81,6 +81,41 @@ impl Server {
     ) -> Result<(), Failure> {
         let response = Self::runtime()?.block_on(self.client()?.send(request));
         self.print(&response.map_err(ApiError::failure)?, show)
+    }
+
+    /// Prints a list: as many records as wanted, or all. A page that the server ends early, because its filter has no index,
+    /// is continued.
+    pub(super) fn print_list(
+        &self,
+        wanted: Option<u32>,
+        columns: &'static [Column],
+        page: impl Fn(Option<&str>) -> ApiRequest,
+    ) -> Result<(), Failure> {
+        let (runtime, client) = (Self::runtime()?, self.client()?);
+        let wanted = wanted.map(|wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
+        let mut found: Vec<Value> = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let request = page(cursor.as_deref());
+            let response = runtime.block_on(client.send(&request)).map_err(ApiError::failure)?;
+            found.extend_from_slice(rows(&response.json, "data"));
+            let part = |name: &str| response.json.get(name).and_then(Value::as_str);
+            cursor = part("next_cursor").map(str::to_owned);
+            if cursor.is_none() || wanted.is_some_and(|wanted| found.len() >= wanted) {
+                break;
+            }
+            match part("scanned_to") {
+                Some(place) => {
+                    terminal::note(&format!("scanned to {place}, {} found", found.len()))
+                }
+                // A short page is the end of what was wanted.
+                None if wanted.is_some() => break,
+                None => {}
+            }
+        }
+        let json = json!({ "data": found, "next_cursor": cursor });
+        let response = ApiResponse { text: json.to_string(), json, is_replay: false };
+        self.print(&response, list(columns))
     }
 
     /// The same for a request with an idempotency key.

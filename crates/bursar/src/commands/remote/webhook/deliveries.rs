@@ -98,7 +98,7 @@ pub(super) fn dead_letters(
     server: &Server,
     arguments: &ListArgs<DeadLetterFilter>,
 ) -> Result<(), Failure> {
-    server.print_response(&arguments.request("/v1/dead-letters"), |response| {
+    server.print_response(&arguments.request("/v1/dead-letters", None), |response| {
         match rows(response, "data") {
             [] if response.get("next_cursor").is_none_or(Value::is_null) => {
                 "there are no dead letters".to_owned()
