@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::store_args::{Kind, StoreArgs};
 use super::summary::{self, Figure};
-use super::{batches, core, growth, ledger, payouts, recovery, sleeping, webhooks};
+use super::{batches, core, growth, ledger, payouts, reads, recovery, sleeping, webhooks};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -49,6 +49,9 @@ impl Arguments {
         let count = share(1_000_000, 1_000);
         figures.extend(growth::Arguments { place: place("growth"), count, plots }.run()?);
         figures.extend(sleeping::Arguments { place: place("sleeping"), count }.run()?);
+        figures.extend(
+            reads::Arguments { place: place("reads"), count: share(1_000_000, 1_000) }.run()?,
+        );
         let count = share(100_000, 100);
         figures.extend(recovery::Arguments { place: place("recovery"), count }.run()?);
         let count = share(30_000, 1_000);

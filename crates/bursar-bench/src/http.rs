@@ -301,6 +301,15 @@ async fn post(stream: &mut BufReader<TcpStream>, number: u32) -> Result<(), Fail
         "POST /v1/payouts HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {KEY}\r\nidempotency-key: {number}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
+    let (status, body) = exchange(stream, &request).await?;
+    if status.contains(" 201 ") { Ok(()) } else { Err(Failure::new(format!("{status} {body}"))) }
+}
+
+/// Sends a request over a kept-alive connection. Returns the status line and the body of its response.
+pub(super) async fn exchange(
+    stream: &mut BufReader<TcpStream>,
+    request: &str,
+) -> Result<(String, String), Failure> {
     stream.write_all(request.as_bytes()).await?;
     let mut status = String::new();
     stream.read_line(&mut status).await?;
@@ -317,9 +326,5 @@ async fn post(stream: &mut BufReader<TcpStream>, number: u32) -> Result<(), Fail
     }
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await?;
-    if status.contains(" 201 ") {
-        return Ok(());
-    }
-    let words = String::from_utf8_lossy(&body).into_owned();
-    Err(Failure::new(format!("{} {words}", status.trim())))
+    Ok((status.trim().to_owned(), String::from_utf8_lossy(&body).into_owned()))
 }

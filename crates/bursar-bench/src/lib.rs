@@ -13,6 +13,7 @@ mod payouts;
 mod plot;
 mod process;
 mod profile;
+mod reads;
 mod recovery;
 mod sleeping;
 mod store_args;
@@ -45,6 +46,8 @@ enum Command {
     Growth(growth::Arguments),
     /// Measure disk and memory of scheduled payouts
     Sleeping(sleeping::Arguments),
+    /// Measure the reads of operators beside a million live payouts
+    Reads(reads::Arguments),
     /// Measure recovery time after a process was killed with many payouts in flight
     Recovery(recovery::Arguments),
     /// Benchmark webhook delivery, and the effect of a hanging endpoint on others
@@ -82,6 +85,7 @@ impl Command {
             | Self::Batches(_)
             | Self::Growth(_)
             | Self::Sleeping(_)
+            | Self::Reads(_)
             | Self::Recovery(_)
             | Self::Webhooks(_)
             | Self::All(_) => false,
@@ -96,6 +100,7 @@ impl Command {
             Self::Batches(arguments) => arguments.run().map(drop),
             Self::Growth(arguments) => arguments.run().map(drop),
             Self::Sleeping(arguments) => arguments.run().map(drop),
+            Self::Reads(arguments) => arguments.run().map(drop),
             Self::Recovery(arguments) => arguments.run().map(drop),
             Self::Webhooks(arguments) => arguments.run().map(drop),
             Self::Sink => webhooks::sink(),

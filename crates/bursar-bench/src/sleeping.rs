@@ -26,14 +26,14 @@ pub(crate) struct Arguments {
     pub(super) count: u32,
 }
 
-const BATCH: u32 = 1_000;
+pub(super) const BATCH: u32 = 1_000;
 /// Extra bytes that a scheduled payout may take, compared with a paid one.
 const BEYOND: u64 = 1_024;
 const PURPOSES: [&str; 3] = ["paid", "tenth", "sleeping"];
 
 /// The scheduled time of the payouts.
 #[derive(Debug, Clone, Copy)]
-enum When {
+pub(super) enum When {
     Now,
     InAYear,
 }
@@ -85,9 +85,9 @@ impl Arguments {
         rules: &Rules,
     ) -> Result<[u64; 2], Failure> {
         let few = self.count.div_ceil(10);
-        let awake = fill(paid, rules, few, When::Now).await?;
-        fill(tenth, rules, few, When::InAYear).await?;
-        Ok([awake, fill(all, rules, self.count, When::InAYear).await?])
+        let awake = fill(paid, rules, few, When::Now, nothing).await?;
+        fill(tenth, rules, few, When::InAYear, nothing).await?;
+        Ok([awake, fill(all, rules, self.count, When::InAYear, nothing).await?])
     }
 
     fn report(&self, measured: &Measured) -> Result<Vec<Figure>, Failure> {
@@ -120,14 +120,16 @@ impl Arguments {
     }
 }
 
-/// Creates payouts and returns the bytes that each takes.
-async fn fill<B: Baseline>(
+/// Creates payouts and returns the bytes that each takes. `first` writes what is older than all of them.
+pub(super) async fn fill<B: Baseline>(
     books: &mut B,
     rules: &Rules,
     count: u32,
     when: When,
+    first: impl AsyncFnOnce(&mut B::Books, &Rules) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
     open(books.books(), rules, Merchants::Uniform).await?;
+    first(books.books(), rules).await?;
     let before = books.stored_bytes().await.map_err(|error| failed(&error))?;
     let mut driver = Driver::new(rules, BATCH, Seed::from(1));
     let mut payouts = Payouts::new(Merchants::Uniform, 1);
@@ -151,6 +153,10 @@ async fn fill<B: Baseline>(
     let stored = after.zip(before).map(|(after, before)| after.saturating_sub(before));
     let lane = Lane { done: count, ..Lane::default() };
     lane.each(stored).parse().map_err(|_| Failure::new("this store does not say what it takes"))
+}
+
+async fn nothing<B>(_: &mut B, _: &Rules) -> Result<(), Failure> {
+    Ok(())
 }
 
 /// Resident kilobytes of a process that serves each of these books, after its first reply.

@@ -10,13 +10,13 @@ use bursar_core::ids::{CommitId, Seed};
 use bursar_core::ledger::Ledger;
 use bursar_core::payouts::{self, Event, NewPayout, Order, Outcome};
 use bursar_core::rules::Rules;
-use bursar_core::turn::{Commit, Request, TurnInput};
+use bursar_core::turn::{Body, Commit, Request, TurnInput};
 use bursar_engine::{EffectDone, Engine, Input, Limits, Output, Ticket};
 use bursar_node::failure::Failure;
 use bursar_store::{Store, turn};
 use jiff::Timestamp;
 
-use super::requests::{Merchants, openings, registrations};
+use super::requests::{Merchants, admitted, openings, registrations};
 use crate::measure::failed;
 
 /// Batches in flight at the channel, of all writers together.
@@ -157,6 +157,17 @@ pub(super) async fn decide(
     }
     let id = batch.commit_id(0).ok_or_else(|| refused(&"a batch has no requests"))?;
     Ok((id, commit))
+}
+
+/// Makes one request; each needs a number of its own. Returns the reference of the payout that it is about.
+pub(crate) async fn request(
+    store: &mut impl Store,
+    rules: &Rules,
+    (number, body): (u64, Body),
+) -> Result<String, Failure> {
+    let (_, commit) = decide(store, rules, &[admitted(number, body)]).await?;
+    let payouts = commit.flows.iter().filter_map(|write| write.after.state.payout());
+    Ok(payouts.map(|payout| payout.reference().to_owned()).next().unwrap_or_default())
 }
 
 /// Creates and funds merchants; returns the funding commit.

@@ -18,7 +18,7 @@ use bursar_store::Postgres;
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
 
-pub(super) use self::driver::{Driver, LAG, in_flight_max, open};
+pub(super) use self::driver::{Driver, LAG, in_flight_max, open, request};
 pub(super) use self::race::verify;
 use self::race::{Figures, Lanes};
 pub(super) use self::requests::{Merchants, Payouts, registrations_and_openings, rules};

@@ -154,6 +154,6 @@ pub(super) fn openings(merchants: Merchants) -> Vec<Request> {
     (0..merchants.count()).map(|merchant| admitted(!merchant, post(merchant))).collect()
 }
 
-fn admitted(number: u64, body: Body) -> Request {
+pub(super) fn admitted(number: u64, body: Body) -> Request {
     Request { admission: Admission::new(Timestamp::now(), Seed::from(mix(number))), body }
 }

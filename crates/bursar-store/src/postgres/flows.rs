@@ -25,7 +25,7 @@ use crate::browse::FlowFilter;
 use crate::chart_lines::{damaged, time};
 
 /// The columns that `flow` reads.
-pub(super) const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.sequence, f.state, f.created_at, f.updated_at, f.status FROM flows f";
+pub(super) const FLOWS: &str = "SELECT f.id, f.kind, f.merchant, f.version, f.sequence, f.state, f.created_at, f.updated_at, f.status, f.parent FROM flows f";
 
 const UPDATE: &str = "UPDATE flows f
     SET status = k.status, version = k.version, sequence = k.sequence, state = k.state, updated_at = k.updated_at
@@ -188,6 +188,9 @@ pub(super) fn flow(row: &Row) -> Result<Flow, StoreError> {
         Flow::decode(get(row, 1)?, get(row, 5)?).map_err(damaged)?;
     if get::<&str>(row, 8)? != state.status() {
         return Err(damaged("a flow has another status than its state"));
+    }
+    if get::<Option<Uuid>>(row, 9)? != state.parent() {
+        return Err(damaged("a flow has another parent than its state"));
     }
     Ok(Flow {
         id: FlowId::from_uuid(get(row, 0)?),

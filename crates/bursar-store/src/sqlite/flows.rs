@@ -17,7 +17,7 @@ use crate::browse::{FlowFilter, LaneCursor, is_of};
 use crate::chart_lines::{damaged, time};
 
 /// The columns that `flow` reads.
-const FLOWS: &str = "SELECT id, kind, merchant, version, sequence, state, created_at, updated_at, status FROM flows";
+const FLOWS: &str = "SELECT id, kind, merchant, version, sequence, state, created_at, updated_at, status, parent FROM flows";
 
 pub(super) fn load(
     connection: &Connection,
@@ -197,6 +197,9 @@ fn flow(row: &Row<'_>) -> Result<Flow, StoreError> {
     let DecodedFlow { state, backoff, host } = Flow::decode(&kind, &text).map_err(damaged)?;
     if get::<String>(row, 8)? != state.status() {
         return Err(damaged("a flow has another status than its state"));
+    }
+    if get::<Option<[u8; 16]>>(row, 9)?.map(Uuid::from_bytes) != state.parent() {
+        return Err(damaged("a flow has another parent than its state"));
     }
     Ok(Flow {
         id: flow_id(row, 0)?,

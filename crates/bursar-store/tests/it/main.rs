@@ -21,6 +21,7 @@ mod endpoints;
 mod freezes;
 mod golden;
 mod histories;
+mod lists;
 mod merchant_changes;
 mod old_books;
 mod older_events;

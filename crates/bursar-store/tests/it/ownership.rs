@@ -90,7 +90,7 @@ async fn a_key_has_one_reply(store: impl Store + Query) {
 on_every_store! { only_the_payout_changes_its_bookings, a_key_has_one_reply, }
 
 /// Tables, columns that the statement changes, and the statement.
-const CHANGES: [(&str, &[&str], &str); 14] = [
+const CHANGES: [(&str, &[&str], &str); 21] = [
     (
         "flows",
         &["state", "status"],
@@ -108,6 +108,7 @@ const CHANGES: [(&str, &[&str], &str); 14] = [
         &["state"],
         "UPDATE flows SET state = replace(state, '\"amount\":1000', '\"amount\":9000')",
     ),
+    ("flows", &["parent"], "UPDATE flows SET parent = zeroblob(16) WHERE status = 'READY'"),
     ("flows", &["sequence"], "UPDATE flows SET sequence = 5 WHERE status = 'READY'"),
     ("flows", &["id"], "DELETE FROM flows WHERE status = 'READY'"),
     ("due", &["flow"], "DELETE FROM due"),
@@ -120,6 +121,20 @@ const CHANGES: [(&str, &[&str], &str); 14] = [
     ),
     ("events", &["id"], "DELETE FROM events WHERE kind = 'payout.success'"),
     ("audit", &["actor"], "UPDATE audit SET actor = 'another'"),
+    ("tallies", &["count"], "UPDATE tallies SET count = count + 1 WHERE name LIKE '%/READY/%'"),
+    ("tallies", &["minor"], "UPDATE tallies SET minor = minor - 1 WHERE name LIKE '%/READY/%'"),
+    ("tallies", &["entered"], "UPDATE tallies SET entered = 0 WHERE name LIKE '%/READY/%'"),
+    ("tallies", &["name"], "DELETE FROM tallies WHERE name LIKE '%/SUCCESS/%'"),
+    (
+        "reviews",
+        &["flow"],
+        "INSERT INTO reviews SELECT id, kind, merchant, 'stuck', updated_at FROM flows WHERE status = 'READY'",
+    ),
+    (
+        "labels",
+        &["label"],
+        "INSERT INTO labels SELECT 'forged', id FROM flows WHERE status = 'READY'",
+    ),
     (
         "audit",
         &["commit_id"],
