@@ -9,6 +9,14 @@ use crate::ids::EventId;
 /// Prefix of the resources of alerts.
 pub const ALERT: &str = "alert:";
 
+/// The resource of the anchor of the books.
+pub const BOOKS: &str = "books";
+
+/// Whether a resource is a record that emits events, and no flow.
+pub(crate) fn is_record(resource: &str) -> bool {
+    resource == BOOKS || resource.starts_with(ALERT)
+}
+
 /// An event about a resource. Its sequence numbers count from 1 for each resource, without gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedEvent {

@@ -254,7 +254,9 @@ impl bursar_server::Host for Engine {
 /// Raises alerts, and serves the probes if there is a listener. Never ends.
 #[cfg(feature = "temporal")]
 pub async fn watch(app: App, listener: Option<TcpListener>) {
-    let watching = bursar_server::watch(app.clone());
+    let watching = async {
+        tokio::join!(bursar_server::watch(app.clone()), bursar_server::audit(app.clone()));
+    };
     let Some(listener) = listener else { return watching.await };
     let shown = axum::serve(listener, bursar_server::probes(&app)).into_future();
     tokio::join!(watching, async { drop(shown.await) });
@@ -271,9 +273,11 @@ pub async fn serve(
 ) -> Result<(), Failure> {
     let app = App::new(host, location, rules, settings);
     let watching = tokio::spawn(bursar_server::watch(app.clone()));
+    let auditing = tokio::spawn(bursar_server::audit(app.clone()));
     let router = bursar_server::router(&app);
     let served = axum::serve(listener, router).with_graceful_shutdown(stopped).await;
     watching.abort();
+    auditing.abort();
     served.map_err(|error| Failure::new(format!("the API has ended: {error}")))
 }
 

@@ -90,6 +90,7 @@ pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
         Content::Merchant(_)
         | Content::Beneficiary(_)
         | Content::ApiKey(_)
+        | Content::Anchor(_)
         | Content::Endpoint(_) => None,
     });
     Ok(Books { tallies, reviews, outbox, alerts: alerts.collect() })

@@ -120,6 +120,7 @@ impl Keys {
             | Content::Merchant(_)
             | Content::Beneficiary(_)
             | Content::Alert(_)
+            | Content::Anchor(_)
             | Content::Endpoint(_) => None,
         });
         self.remember(digest, caller.clone());

@@ -10,6 +10,7 @@
 mod access;
 mod alerts;
 mod api;
+mod auditor;
 mod auth;
 mod docs;
 mod extract;
@@ -35,12 +36,14 @@ use bursar_store::Location;
 use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 
+use auditor::Progress;
 use auth::Keys;
 use metrics::Metrics;
 use readers::Readers;
 
 pub use access::{Access, AccessRow, access, access_table};
 pub use alerts::{AlertLimits, watch};
+pub use auditor::audit;
 pub use auth::key_digest;
 pub use port::{ChannelStats, DeliveryStats, Host, HostStats, Submitted, Unanswered};
 pub use webhooks::WebhookSettings;
@@ -90,6 +93,7 @@ struct Inner {
     settings: Settings,
     keys: Keys,
     metrics: Metrics,
+    audited: Progress,
     /// All known currencies.
     currencies: Vec<Currency>,
 }
@@ -110,7 +114,8 @@ impl App {
         let keys = Keys::new(settings.admin_key, settings.rate_limit_per_s);
         let (readers, metrics) = (Readers::new(location), Metrics::default());
         let currencies = currencies().collect();
-        Self(Arc::new(Inner { host, readers, rules, settings, keys, metrics, currencies }))
+        let audited = Progress::default();
+        Self(Arc::new(Inner { host, readers, rules, settings, keys, metrics, audited, currencies }))
     }
 }
 

@@ -16,6 +16,7 @@ use bursar_store::waiting;
 use crate::App;
 use crate::access::{Access, AccessRow};
 use crate::alerts::{self, Books};
+use crate::auditor::Checked;
 
 pub(crate) const ACCESS: &[AccessRow] = &[("GET", "/metrics", Access::Open)];
 
@@ -242,6 +243,20 @@ async fn books(text: &mut Text, app: &App) {
     text.one("bursar_books_readable", "gauge", "1 if the store can be read.", 1);
     flows(text, &tallies);
     let now = app.0.host.now();
+    let Checked { sequence, at, differences } = app.0.audited.get();
+    let help = "The last commit whose link in the hash chain this process has checked.";
+    text.one("bursar_chain_verified_sequence", "gauge", help, sequence);
+    let help = "Differences that the check has found.";
+    text.one("bursar_chain_differences_total", "counter", help, differences);
+    if let Some(at) = at {
+        let help = "Time since this process last checked a commit, or the end of the chain.";
+        text.one(
+            "bursar_chain_verified_age_seconds",
+            "gauge",
+            help,
+            now.duration_since(at).as_secs(),
+        );
+    }
     let name = "bursar_flows_oldest_seconds";
     text.head(name, "gauge", "Time for which the longest stuck flow is stuck.");
     for waiting in reviews.iter().filter(|waiting| waiting.reason == ReviewReason::Stuck) {

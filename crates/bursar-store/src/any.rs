@@ -9,6 +9,7 @@ use bursar_core::feed::{AuditEntry, Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::{CommitId, EventId, FlowId, TransactionId};
+use bursar_core::ledger::closing::{ClosedAccount, Closing};
 use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
@@ -159,6 +160,9 @@ impl Query for AnyStore {
         due() -> Vec<(Due, FlowId)>;
         all_reviews() -> Vec<Review>;
         tallies(prefix: &str) -> BTreeMap<String, Tally>;
+        closings() -> Vec<Closing>;
+        closed_accounts(seq: u64) -> Vec<ClosedAccount>;
+        closed_rows(commits: (u64, u64)) -> Vec<(u64, ClosedAccount)>;
         labels() -> LabelDigest;
         events(after: Cursor, limit: u32) -> Vec<(Cursor, FeedEvent)>;
         control() -> Control;

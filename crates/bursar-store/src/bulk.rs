@@ -24,6 +24,11 @@ pub mod memory {
         books.put(holds, flows, keys);
     }
 
+    /// Counts all flows again.
+    pub fn recount(books: &mut Memory) {
+        books.recount();
+    }
+
     /// Appends a commit.
     pub fn push(books: &mut Memory, id: CommitId, commit: SavedCommit) {
         books.push(id, commit);

@@ -26,6 +26,7 @@ use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::{CommitId, FlowId, TransactionId};
+use bursar_core::ledger::closing::{ClosedAccount, Closing};
 use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
@@ -42,7 +43,7 @@ pub use postgres::{Postgres, PostgresTurn};
 pub use schema::SchemaVersion;
 pub use sqlite::{Sqlite, SqliteTurn};
 pub use turn::turn;
-pub use walk::Walk;
+pub use walk::{Walk, page_size};
 
 pub trait Store {
     type Turn<'s>: Turn
@@ -95,6 +96,21 @@ pub trait Query {
         &mut self,
         prefix: &str,
     ) -> impl Future<Output = Result<BTreeMap<String, Tally>, StoreError>>;
+
+    /// All closings, in order.
+    fn closings(&mut self) -> impl Future<Output = Result<Vec<Closing>, StoreError>>;
+
+    /// All accounts as of a closing, in the order of their addresses and currencies.
+    fn closed_accounts(
+        &mut self,
+        seq: u64,
+    ) -> impl Future<Output = Result<Vec<ClosedAccount>, StoreError>>;
+
+    /// The rows of closings as of these commits, first and last, each with its commit.
+    fn closed_rows(
+        &mut self,
+        commits: (u64, u64),
+    ) -> impl Future<Output = Result<Vec<(u64, ClosedAccount)>, StoreError>>;
 
     /// All labels of flows.
     fn labels(&mut self) -> impl Future<Output = Result<LabelDigest, StoreError>>;

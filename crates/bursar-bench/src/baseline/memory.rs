@@ -11,6 +11,7 @@ use super::{Baseline, Rows, ends};
 #[derive(Debug, Default)]
 pub(crate) struct MemoryBaseline {
     books: Memory,
+    follows_recipe: bool,
 }
 
 impl Baseline for MemoryBaseline {
@@ -21,10 +22,14 @@ impl Baseline for MemoryBaseline {
     }
 
     async fn follow_recipe(&mut self) -> Result<(), StoreError> {
+        self.follows_recipe = true;
         Ok(())
     }
 
     async fn leave_recipe(&mut self) -> Result<(), StoreError> {
+        if self.follows_recipe {
+            bulk::recount(&mut self.books);
+        }
         Ok(())
     }
 

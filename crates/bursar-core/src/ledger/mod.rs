@@ -4,6 +4,7 @@
 //! rejection and changes nothing. Only the ledger computes balances.
 
 pub mod chart;
+pub mod closing;
 pub mod funds;
 mod hold;
 pub mod journal;
@@ -25,7 +26,7 @@ use jiff::Timestamp;
 
 pub use hold::{Hold, HoldKey, HoldState};
 pub(crate) use request::Ready;
-pub use request::{Post, Reply, Request};
+pub use request::{Closed, Post, Reply, Request};
 pub use revert::{REVERT, Revert, RevertOverdraft};
 
 use crate::ids::{Seed, TransactionId};
@@ -200,6 +201,7 @@ impl Ledger {
             holds,
             flows: Vec::new(),
             tallies: Vec::new(),
+            closings: Vec::new(),
             keys: Vec::new(),
             events: Vec::new(),
             audit: Vec::new(),

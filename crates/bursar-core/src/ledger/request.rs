@@ -1,5 +1,6 @@
 //! The requests of the ledger domain: post an event, manually or not, or revert a transaction.
 
+use super::closing::Close;
 use super::{Admission, HoldKey, LedgerEvent, Posted, REVERT, Revert, Transaction};
 use crate::flow::{Planners, is_flow_name};
 use crate::ledger::AccountKey;
@@ -14,6 +15,7 @@ use crate::turn::{Decide, Draft, ReadSet, Reads, asks};
 #[derive(Debug, Clone)]
 pub enum Request {
     Post(Post),
+    Close(Close),
 }
 
 /// Post an event.
@@ -27,11 +29,17 @@ pub struct Post {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     Posted(Posted),
+    Closed(Closed),
 }
+
+/// A part of a closing is saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closed;
 
 asks! {
     Ledger {
         Post => Posted(Posted),
+        Close => Closed(Closed),
     }
 }
 
@@ -45,6 +53,7 @@ pub(crate) struct Ready<'r> {
 enum What<'r> {
     Post(Box<Bound<'r>>),
     Revert(Revert),
+    Close(&'r Close),
 }
 
 impl Request {
@@ -53,7 +62,10 @@ impl Request {
         rules: &'r Rules,
         _: &Admission,
     ) -> Result<Ready<'r>, Rejection> {
-        let Self::Post(Post { event, actor }) = self;
+        let (event, actor) = match self {
+            Self::Post(Post { event, actor }) => (event, actor),
+            Self::Close(close) => return Ok(Ready { what: What::Close(close), actor: None }),
+        };
         let actor = actor.as_deref();
         actor.map_or(Ok(()), check_actor)?;
         let what = if event.name == REVERT {
@@ -77,6 +89,8 @@ impl Decide for Ready<'_> {
                 reads.plan.references.insert((REVERT.into(), revert.id.to_string()));
                 reads.plan.transactions.insert(revert.id);
             }
+            // A closing follows from postings that never change.
+            What::Close(_) => {}
         }
     }
 
@@ -104,6 +118,10 @@ impl Decide for Ready<'_> {
                 let original = draft.transaction(revert.id);
                 check_free(original.map(|original| original.reference.as_str()))?;
                 (draft.revert(revert, at)?, REVERT)
+            }
+            What::Close(close) => {
+                draft.close(Close::clone(close), at);
+                return Ok(Reply::Closed(Closed));
             }
         };
         // A manual posting is audited once.

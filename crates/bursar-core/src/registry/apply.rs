@@ -1,7 +1,7 @@
 //! Registry requests: create and change records, and check that a merchant is open.
 
-use super::{Alert, Change, Content, Kind, MerchantStatus, Record, RecordKey, Registration};
-use crate::feed::{ALERT, FeedEvent};
+use super::{Change, Content, Kind, MerchantStatus, Record, RecordKey, Registration};
+use crate::feed::{ALERT, BOOKS, FeedEvent};
 use crate::flow::{Planners, to_json};
 use crate::ids::EventId;
 use crate::ledger::Admission;
@@ -84,7 +84,14 @@ impl Draft<'_> {
         }
         let record = self.put_record(key, content, admission);
         match &record.content {
-            Content::Alert(alert) => self.emit_alert(&record, alert, change.action(), admission),
+            Content::Alert(alert) => {
+                let resource = format!("{ALERT}{}", record.id);
+                self.emit_record(&record, (resource, change.action()), to_json(alert), admission);
+            }
+            Content::Anchor(anchor) => {
+                let resource = BOOKS.to_owned();
+                self.emit_record(&record, (resource, change.action()), to_json(anchor), admission);
+            }
             Content::Merchant(_)
             | Content::Beneficiary(_)
             | Content::ApiKey(_)
@@ -95,17 +102,23 @@ impl Draft<'_> {
         Ok(Registered { record: Box::new(record), is_new })
     }
 
-    /// Emits an event for a changed alert; the version of the alert is the event sequence.
-    fn emit_alert(&mut self, record: &Record, alert: &Alert, kind: &str, admission: &Admission) {
+    /// Emits an event for a changed record to the feed; the version of the record is the event sequence.
+    fn emit_record(
+        &mut self,
+        record: &Record,
+        (resource, kind): (String, &str),
+        data: String,
+        admission: &Admission,
+    ) {
         let seed = admission.seed.child([&record.id, &record.version.to_string()]);
         self.publish(FeedEvent {
             id: EventId::new(admission.now, &seed, 0),
             kind: kind.to_owned(),
-            resource: format!("{ALERT}{}", record.id),
+            resource,
             merchant: String::new(),
             sequence: record.version,
             time: admission.now,
-            data: to_json(alert),
+            data,
         });
     }
 
@@ -124,6 +137,7 @@ impl Draft<'_> {
                 Content::Beneficiary(_)
                 | Content::ApiKey(_)
                 | Content::Alert(_)
+                | Content::Anchor(_)
                 | Content::Endpoint(_),
             )
             | None => Err(Rejection::UnknownMerchant { merchant: id.chars().take(80).collect() }),

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::{
-    Alert, ApiKey, BeneficiaryRecord, Content, Kind, Merchant, MerchantStatus, RecordKey, Role,
-    hexadecimal,
+    Alert, Anchor, ApiKey, BeneficiaryRecord, Content, Kind, Merchant, MerchantStatus, RecordKey,
+    Role, hexadecimal,
 };
 use crate::ids::{BeneficiaryId, EndpointId};
 use crate::ledger::Admission;
@@ -22,13 +22,43 @@ pub struct Registration {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    OpenMerchant { id: String, name: String },
-    AlterMerchant { id: String, name: Option<String>, status: Option<MerchantStatus> },
-    AddBeneficiary { merchant: String, details: Beneficiary },
-    IssueKey { name: String, role: Role, merchant: Option<String>, digest: [u8; 32] },
-    RevokeKey { id: String },
-    SetAlert { name: String, is_raised: bool, detail: String },
-    Endpoint { id: EndpointId, merchant: String, change: EndpointChange },
+    OpenMerchant {
+        id: String,
+        name: String,
+    },
+    AlterMerchant {
+        id: String,
+        name: Option<String>,
+        status: Option<MerchantStatus>,
+    },
+    AddBeneficiary {
+        merchant: String,
+        details: Beneficiary,
+    },
+    IssueKey {
+        name: String,
+        role: Role,
+        merchant: Option<String>,
+        digest: [u8; 32],
+    },
+    RevokeKey {
+        id: String,
+    },
+    SetAlert {
+        name: String,
+        is_raised: bool,
+        detail: String,
+    },
+    Endpoint {
+        id: EndpointId,
+        merchant: String,
+        change: EndpointChange,
+    },
+    /// Publishes a commit; one that is not behind the last anchor changes nothing.
+    SetAnchor {
+        sequence: u64,
+        hash: [u8; 32],
+    },
 }
 
 impl Change {
@@ -44,6 +74,7 @@ impl Change {
             Self::SetAlert { is_raised: true, .. } => "alert.raised",
             Self::SetAlert { is_raised: false, .. } => "alert.cleared",
             Self::Endpoint { change, .. } => change.action(),
+            Self::SetAnchor { .. } => "books.anchored",
         }
     }
 
@@ -73,6 +104,7 @@ impl Change {
                 check_id(merchant)?;
                 change.check()
             }
+            Self::SetAnchor { .. } => Ok(()),
         }
     }
 
@@ -90,6 +122,7 @@ impl Change {
             Self::RevokeKey { id } => (Kind::ApiKey, id.clone()),
             Self::SetAlert { name, .. } => (Kind::Alert, name.clone()),
             Self::Endpoint { id, .. } => return RecordKey::endpoint(*id),
+            Self::SetAnchor { .. } => return RecordKey::anchor(),
         };
         RecordKey { kind, id }
     }
@@ -104,6 +137,7 @@ impl Change {
             | Self::AlterMerchant { .. }
             | Self::RevokeKey { .. }
             | Self::SetAlert { .. }
+            | Self::SetAnchor { .. }
             | Self::Endpoint { .. } => None,
         }
     }
@@ -117,6 +151,7 @@ impl Change {
             | Self::AddBeneficiary { .. }
             | Self::IssueKey { .. }
             | Self::RevokeKey { .. }
+            | Self::SetAnchor { .. }
             | Self::SetAlert { .. } => None,
         }
     }
@@ -170,6 +205,14 @@ impl Change {
             (Self::SetAlert { is_raised, detail, .. }, _) => {
                 let (is_raised, detail) = (*is_raised, detail.clone());
                 Ok(Content::Alert(Alert { is_raised, detail }))
+            }
+            (Self::SetAnchor { sequence, .. }, Some(Content::Anchor(known)))
+                if known.sequence >= *sequence =>
+            {
+                Ok(Content::Anchor(known.clone()))
+            }
+            (Self::SetAnchor { sequence, hash }, _) => {
+                Ok(Content::Anchor(Anchor { sequence: *sequence, hash: hexadecimal(hash) }))
             }
             (Self::Endpoint { merchant, change, .. }, known) => {
                 let known = known.and_then(Content::endpoint);

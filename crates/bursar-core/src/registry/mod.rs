@@ -12,6 +12,7 @@ use uuid::Uuid;
 mod apply;
 mod change;
 
+use crate::feed::BOOKS;
 use crate::flow::to_json;
 use crate::ids::ApiKeyId;
 use crate::payouts::Beneficiary;
@@ -28,11 +29,18 @@ pub enum Kind {
     ApiKey,
     Alert,
     Endpoint,
+    Anchor,
 }
 
 impl Kind {
-    pub const ALL: [Self; 5] =
-        [Self::Merchant, Self::Beneficiary, Self::ApiKey, Self::Alert, Self::Endpoint];
+    pub const ALL: [Self; 6] = [
+        Self::Merchant,
+        Self::Beneficiary,
+        Self::ApiKey,
+        Self::Alert,
+        Self::Endpoint,
+        Self::Anchor,
+    ];
 
     /// The stored name.
     pub const fn name(self) -> &'static str {
@@ -42,6 +50,7 @@ impl Kind {
             Self::ApiKey => "api_key",
             Self::Alert => "alert",
             Self::Endpoint => "webhook_endpoint",
+            Self::Anchor => "anchor",
         }
     }
 }
@@ -54,6 +63,7 @@ impl fmt::Display for Kind {
             Self::ApiKey => "API key",
             Self::Alert => "alert",
             Self::Endpoint => "webhook endpoint",
+            Self::Anchor => "anchor",
         })
     }
 }
@@ -67,6 +77,11 @@ pub struct RecordKey {
 impl RecordKey {
     pub fn merchant(id: &str) -> Self {
         Self { kind: Kind::Merchant, id: id.to_owned() }
+    }
+
+    /// The one anchor.
+    pub fn anchor() -> Self {
+        Self { kind: Kind::Anchor, id: BOOKS.to_owned() }
     }
 }
 
@@ -89,6 +104,17 @@ pub enum Content {
     ApiKey(ApiKey),
     Alert(Alert),
     Endpoint(Box<Endpoint>),
+    Anchor(Anchor),
+}
+
+/// The last commit that was published: its number and hash, kept by readers of the feed, prove that the books up to it were
+/// not rewritten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Anchor {
+    pub sequence: u64,
+    /// In hexadecimal.
+    pub hash: String,
 }
 
 /// A condition that an operator must look at, raised and cleared by the monitoring.
@@ -190,6 +216,7 @@ impl Content {
             Self::ApiKey(_) => Kind::ApiKey,
             Self::Alert(_) => Kind::Alert,
             Self::Endpoint(_) => Kind::Endpoint,
+            Self::Anchor(_) => Kind::Anchor,
         }
     }
 
@@ -200,6 +227,7 @@ impl Content {
             Self::ApiKey(key) => to_json(key),
             Self::Alert(alert) => to_json(alert),
             Self::Endpoint(endpoint) => to_json(endpoint),
+            Self::Anchor(anchor) => to_json(anchor),
         }
     }
 
@@ -215,6 +243,7 @@ impl Content {
             Kind::ApiKey => serde_json::from_str(text).map(Self::ApiKey),
             Kind::Alert => serde_json::from_str(text).map(Self::Alert),
             Kind::Endpoint => serde_json::from_str(text).map(Self::Endpoint),
+            Kind::Anchor => serde_json::from_str(text).map(Self::Anchor),
         };
         read.map_err(|error| unreadable(error.to_string()))
     }
@@ -232,7 +261,7 @@ impl Record {
             Content::Beneficiary(beneficiary) => &beneficiary.merchant,
             Content::ApiKey(key) => key.merchant.as_deref().unwrap_or_default(),
             Content::Endpoint(endpoint) => &endpoint.merchant,
-            Content::Alert(_) => "",
+            Content::Alert(_) | Content::Anchor(_) => "",
         }
     }
 }
@@ -241,14 +270,22 @@ impl Content {
     pub fn merchant(&self) -> Option<&Merchant> {
         match self {
             Self::Merchant(merchant) => Some(merchant),
-            Self::Beneficiary(_) | Self::ApiKey(_) | Self::Alert(_) | Self::Endpoint(_) => None,
+            Self::Beneficiary(_)
+            | Self::ApiKey(_)
+            | Self::Alert(_)
+            | Self::Endpoint(_)
+            | Self::Anchor(_) => None,
         }
     }
 
     pub fn endpoint(&self) -> Option<&Endpoint> {
         match self {
             Self::Endpoint(endpoint) => Some(endpoint),
-            Self::Merchant(_) | Self::Beneficiary(_) | Self::ApiKey(_) | Self::Alert(_) => None,
+            Self::Merchant(_)
+            | Self::Beneficiary(_)
+            | Self::ApiKey(_)
+            | Self::Alert(_)
+            | Self::Anchor(_) => None,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Due, Effect, Flow, Review, ReviewReason};
 use crate::freezes::ControlWrite;
 use crate::idempotency::KnownKey;
+use crate::ledger::closing::Close;
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
 use crate::registry::{RecordKey, RecordWrite};
@@ -27,6 +28,8 @@ pub struct Commit {
     /// The net change of each tally, in the order of the names. The store adds them without a precondition, after all
     /// others that it checks.
     pub tallies: Vec<(String, Tally)>,
+    /// Parts of closings. Rows that are there already stay.
+    pub closings: Vec<Close>,
     pub keys: Vec<KnownKey>,
     /// In the order of the requests that emitted them.
     pub events: Vec<FeedEvent>,

@@ -9,6 +9,7 @@ use crate::flow::{Effect, Flow, FlowView, Kind, Listed};
 use crate::freezes::{Control, ControlWrite};
 use crate::idempotency::{Key, KeyDigest, KnownKey};
 use crate::ids::{EventId, FlowId, TransactionId};
+use crate::ledger::closing::Close;
 use crate::ledger::rulebook::Bound;
 use crate::ledger::{Admission, Ledger, Posted, Revert, Transaction};
 use crate::registry::{self, Content, Record, RecordKey};
@@ -42,6 +43,7 @@ pub(crate) struct Draft<'r> {
     unreadable: Vec<FlowId>,
     /// Flows by external reference; built at the first lookup.
     known_as: Option<BTreeMap<(String, String), FlowId>>,
+    closings: Vec<Close>,
     keys: BTreeMap<KeyDigest, KnownKey>,
     /// Keys that did not exist when the records were read.
     new_keys: Vec<KeyDigest>,
@@ -76,6 +78,7 @@ impl<'r> Draft<'r> {
             flows: Tracked::read(flows.into_iter().map(|flow| (flow.id, flow))),
             unreadable,
             known_as: None,
+            closings: Vec::new(),
             keys: keys.into_iter().map(|known| (known.key.digest(), known)).collect(),
             new_keys: Vec::new(),
             events: Vec::with_capacity(capacity),
@@ -92,7 +95,7 @@ impl<'r> Draft<'r> {
 
     pub(crate) fn into_commit(self, answers: Vec<Answer>) -> Commit {
         let control = self.control_write();
-        let Self { ledger, flows, mut keys, events, audit, effects, .. } = self;
+        let Self { ledger, flows, closings, mut keys, events, audit, effects, .. } = self;
         let (records, relied_on) = self.records.into_writes();
         let flows = flows.into_changed();
         let flows: Vec<_> = flows.map(|(_, before, after)| FlowWrite { before, after }).collect();
@@ -101,7 +104,19 @@ impl<'r> Draft<'r> {
         new_keys.extend(self.new_keys.iter().filter_map(|digest| keys.remove(digest)));
         let rest = ledger.into_commit(answers);
         let keys = new_keys;
-        Commit { flows, tallies, keys, events, audit, control, records, relied_on, effects, ..rest }
+        Commit {
+            flows,
+            tallies,
+            closings,
+            keys,
+            events,
+            audit,
+            control,
+            records,
+            relied_on,
+            effects,
+            ..rest
+        }
     }
 
     /// Precondition (optimistic lock) if the turn sends money or changes a freeze: the store rejects the commit with
@@ -131,6 +146,12 @@ impl<'r> Draft<'r> {
 
     pub(crate) fn transaction(&self, id: TransactionId) -> Option<&Transaction> {
         self.ledger.transaction(id)
+    }
+
+    /// Saves a part of a closing.
+    pub(crate) fn close(&mut self, part: Close, at: &Admission) {
+        self.mark_written(at);
+        self.closings.push(part);
     }
 
     /// The commit is not empty, even if it saves only a key or an audit entry.

@@ -129,6 +129,18 @@ pub(crate) fn tally_changes(flows: &[FlowWrite]) -> Vec<(String, Tally)> {
     changes.map(|(name, change)| (name.to_string(), change)).collect()
 }
 
+/// The tallies of flows that came under their names once.
+pub fn tallies_of<'f>(flows: impl IntoIterator<Item = &'f Flow>) -> BTreeMap<String, Tally> {
+    let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+    for flow in flows {
+        for name in names(flow) {
+            let tally = tallies.entry(name.to_string()).or_default();
+            *tally = tally.plus(Tally { count: 1, minor: minor(flow), entered: 1 });
+        }
+    }
+    tallies
+}
+
 /// Tallies recounted from flows. Sums that do not fit are exact here.
 #[derive(Debug, Default)]
 pub(crate) struct Recount(BTreeMap<String, (i64, i128)>);

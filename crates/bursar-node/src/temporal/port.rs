@@ -68,6 +68,7 @@ impl Reader {
             | Content::Merchant(_)
             | Content::ApiKey(_)
             | Content::Alert(_)
+            | Content::Anchor(_)
             | Content::Endpoint(_) => None,
         }))
     }

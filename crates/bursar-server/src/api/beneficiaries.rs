@@ -144,8 +144,10 @@ pub(super) async fn find(
     let record = found.ok_or_else(|| Problem::not_found("this id"))?;
     match &record.content {
         Content::Beneficiary(payee) => Ok((record.clone(), payee.clone())),
-        Content::Merchant(_) | Content::ApiKey(_) | Content::Alert(_) | Content::Endpoint(_) => {
-            Err(Problem::not_found("this id"))
-        }
+        Content::Merchant(_)
+        | Content::ApiKey(_)
+        | Content::Alert(_)
+        | Content::Anchor(_)
+        | Content::Endpoint(_) => Err(Problem::not_found("this id")),
     }
 }

@@ -7,10 +7,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use bursar_core::ledger::chart::GlAccount;
-use bursar_core::ledger::views::{self, Balance, TrialBalanceFold};
+use bursar_core::ledger::views::{self, Balance};
 use bursar_core::ledger::{LedgerEvent, Post, Posted};
 use bursar_core::money::{Currency, decimal};
-use bursar_store::{Query as _, StoreError, Walk as _};
+use bursar_store::{Query as _, Walk as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -156,7 +156,7 @@ pub(super) struct TrialTotal {
     credit: String,
 }
 
-/// Trial balance: turnover and balance of every GL code. With `as_of`, computed from the postings.
+/// Trial balance: turnover and balance of every GL code. With `as_of`, computed from the last closing before it and the postings behind that.
 #[utoipa::path(get, path = "/v1/ledger/trial-balance", tag = "ledger", params(AsOf),
     responses((status = 200, body = TrialBalance)))]
 pub(super) async fn trial_balance(
@@ -164,22 +164,7 @@ pub(super) async fn trial_balance(
     Query(query): Query<AsOf>,
 ) -> Result<Reply<TrialBalance>, Problem> {
     let as_of = query.moment();
-    let read = app.0.readers.report(async move |store| {
-        let accounts = store.accounts().await?;
-        if as_of.is_none()
-            && let Some(now) = views::TrialBalance::of_accounts(accounts.iter().map(|(_, it)| it))
-        {
-            return Ok(now);
-        }
-        let known = accounts.iter().map(|(address, account)| (address, account));
-        let mut fold = TrialBalanceFold::new(known, as_of);
-        let add = |commit: &bursar_core::turn::SavedCommit| {
-            let added = commit.transactions.iter().try_for_each(|found| fold.add(found));
-            added.map_err(|error| StoreError::Corrupt(error.to_string()))
-        };
-        store.each_commit(add).await?;
-        Ok(fold.finish())
-    });
+    let read = app.0.readers.report(async move |store| store.trial_balance(as_of).await);
     let trial = read.await?;
     let row = |row: views::Row| TrialRow {
         gl: row.code.to_string(),

@@ -34,6 +34,24 @@ EXCEPTION WHEN OTHERS THEN
     RETURN NULL;
 END $$;
 
+-- The accounts as of a commit: a row for each that moved since the closing before. The row in closings comes last.
+CREATE TABLE closings (
+    seq BIGINT PRIMARY KEY,
+    hash BYTEA NOT NULL,
+    time BIGINT NOT NULL,
+    earliest BIGINT,
+    latest BIGINT
+);
+CREATE TABLE closed_accounts (
+    address TEXT COLLATE "C" NOT NULL,
+    currency TEXT COLLATE "C" NOT NULL,
+    seq BIGINT NOT NULL,
+    balance BIGINT NOT NULL,
+    received BIGINT NOT NULL,
+    PRIMARY KEY (address, currency, seq)
+);
+CREATE INDEX closed_accounts_by_seq ON closed_accounts (seq);
+
 -- Texts that a caller gave a flow, such as a trace id. Several flows may have the same.
 CREATE TABLE labels (
     label TEXT COLLATE "C" NOT NULL,

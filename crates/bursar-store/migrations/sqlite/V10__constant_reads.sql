@@ -24,6 +24,24 @@ CREATE INDEX reviews_by_time ON reviews (since, flow);
 CREATE INDEX reviews_by_reason ON reviews (kind, reason, since, flow);
 CREATE INDEX reviews_by_merchant ON reviews (merchant, kind, reason, since, flow);
 
+-- The accounts as of a commit: a row for each that moved since the closing before. The row in closings comes last.
+CREATE TABLE closings (
+    seq INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL,
+    time INTEGER NOT NULL,
+    earliest INTEGER,
+    latest INTEGER
+) STRICT;
+CREATE TABLE closed_accounts (
+    address TEXT NOT NULL,
+    currency TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    balance INTEGER NOT NULL,
+    received INTEGER NOT NULL,
+    PRIMARY KEY (address, currency, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX closed_accounts_by_seq ON closed_accounts (seq);
+
 -- Texts that a caller gave a flow, such as a trace id. Several flows may have the same.
 CREATE TABLE labels (
     label TEXT NOT NULL,

@@ -10,13 +10,14 @@ use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::idempotency::{KeyDigest, KnownKey};
 use bursar_core::ids::{CommitId, FlowId, TransactionId};
+use bursar_core::ledger::closing::{ClosedAccount, Closing};
 use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Record, RecordKey};
 use bursar_core::turn::{
     Commit, FairClaim, FlowWrite, HoldWrite, KnownReference, Link, ReadPlan, ReadSet, ReviewChange,
-    SavedCommit, Tally, chain,
+    SavedCommit, Tally, chain, tallies_of,
 };
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -35,6 +36,9 @@ pub struct Memory {
     reviews: BTreeMap<FlowId, Review>,
     tallies: BTreeMap<String, Tally>,
     labels: BTreeSet<(String, FlowId)>,
+    closings: BTreeMap<u64, Closing>,
+    /// By account and commit.
+    closed: BTreeMap<(AccountKey, u64), ClosedAccount>,
     keys: BTreeMap<KeyDigest, KnownKey>,
     /// Flows by channel and reference of their attempts.
     attempts: BTreeMap<(String, String), FlowId>,
@@ -122,6 +126,15 @@ impl Turn for MemoryTurn<'_> {
         for write in &commit.records {
             memory.registry.insert(write.after.key(), write.after.clone());
         }
+        for close in &commit.closings {
+            for row in &close.accounts {
+                let key = ((Name::clone(&row.address), row.currency), close.seq);
+                memory.closed.entry(key).or_insert_with(|| row.clone());
+            }
+            if let Some(closing) = close.closing {
+                memory.closings.entry(closing.seq).or_insert(closing);
+            }
+        }
         let head = memory.last();
         let digests = commit.appended().digests();
         let saved = SavedCommit {
@@ -206,6 +219,11 @@ impl Memory {
         for known in keys {
             self.keys.insert(known.key.digest(), known.clone());
         }
+    }
+
+    /// Counts all flows again.
+    pub(crate) fn recount(&mut self) {
+        self.tallies = tallies_of(self.all_flows());
     }
 
     /// Appends a commit.
@@ -301,6 +319,24 @@ impl Query for Memory {
     async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {
         let found = self.tallies.iter().filter(|(name, _)| name.starts_with(prefix));
         Ok(found.map(|(name, tally)| (name.clone(), *tally)).collect())
+    }
+
+    async fn closings(&mut self) -> Result<Vec<Closing>, StoreError> {
+        Ok(self.closings.values().copied().collect())
+    }
+
+    async fn closed_accounts(&mut self, seq: u64) -> Result<Vec<ClosedAccount>, StoreError> {
+        let rows = self.closed.iter().filter(|((_, of), _)| *of <= seq);
+        let latest: BTreeMap<_, _> = rows.map(|((key, _), row)| (key, row.clone())).collect();
+        Ok(latest.into_values().collect())
+    }
+
+    async fn closed_rows(
+        &mut self,
+        (first, last): (u64, u64),
+    ) -> Result<Vec<(u64, ClosedAccount)>, StoreError> {
+        let rows = self.closed.iter().filter(|((_, of), _)| (first..=last).contains(of));
+        Ok(rows.map(|((_, of), row)| (*of, row.clone())).collect())
     }
 
     async fn labels(&mut self) -> Result<LabelDigest, StoreError> {

@@ -7,6 +7,7 @@
 
 pub(crate) mod accounts;
 mod browse;
+mod closings;
 mod control;
 pub(crate) mod copy;
 mod feed;

@@ -6,6 +6,7 @@ use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::{FlowId, TransactionId};
+use bursar_core::ledger::closing::{ClosedAccount, Closing};
 use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
@@ -15,7 +16,7 @@ use uuid::Uuid;
 
 use super::load::{TRANSACTIONS, hold_key, transaction};
 use super::row::{self, get, hash};
-use super::{Postgres, classify, control, feed, flows, tallies};
+use super::{Postgres, classify, closings, control, feed, flows, tallies};
 use crate::chain_row;
 use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
@@ -62,6 +63,24 @@ impl Query for Postgres {
     async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {
         self.reconnect().await?;
         tallies::list(&self.session(), prefix).await
+    }
+
+    async fn closings(&mut self) -> Result<Vec<Closing>, StoreError> {
+        self.reconnect().await?;
+        closings::list(&self.session()).await
+    }
+
+    async fn closed_accounts(&mut self, seq: u64) -> Result<Vec<ClosedAccount>, StoreError> {
+        self.reconnect().await?;
+        closings::accounts(&self.session(), seq).await
+    }
+
+    async fn closed_rows(
+        &mut self,
+        commits: (u64, u64),
+    ) -> Result<Vec<(u64, ClosedAccount)>, StoreError> {
+        self.reconnect().await?;
+        closings::rows(&self.session(), commits).await
     }
 
     async fn labels(&mut self) -> Result<LabelDigest, StoreError> {

@@ -14,7 +14,7 @@ use super::copy::{self, MANY, ended_by};
 use super::flows::DueRows;
 use super::row::{get, hash};
 use super::session::Session;
-use super::{control, feed, flows, registry, rows, tallies};
+use super::{closings, control, feed, flows, registry, rows, tallies};
 use crate::StoreError;
 use crate::chain_row::CHAIN_VERSION;
 use crate::chart_lines::{ChartLines, NewLines, damaged, time as to_time};
@@ -67,6 +67,7 @@ pub(super) async fn save(
     control::save(session, commit).await?;
     registry::save(session, commit).await?;
     tallies::save(session, commit).await?;
+    closings::save(session, commit).await?;
     let new = if new.len() < MANY {
         new
     } else {

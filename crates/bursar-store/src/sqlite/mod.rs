@@ -2,6 +2,7 @@
 
 mod account_index;
 mod browse;
+mod closings;
 mod control;
 pub(crate) mod feed;
 pub(crate) mod flows;

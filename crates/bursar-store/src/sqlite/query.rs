@@ -6,6 +6,7 @@ use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::{FlowId, TransactionId};
+use bursar_core::ledger::closing::{ClosedAccount, Closing};
 use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
 use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
@@ -14,7 +15,7 @@ use rusqlite::params;
 
 use super::load::{HEADERS, all, header, one, postings, transaction};
 use super::row::{self, get};
-use super::{Sqlite, account_index, classify, control, feed, flows, tallies};
+use super::{Sqlite, account_index, classify, closings, control, feed, flows, tallies};
 use crate::chain_row;
 use crate::chart_lines::{damaged, parse, time};
 use crate::{Query, StoreError};
@@ -54,6 +55,21 @@ impl Query for Sqlite {
 
     async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {
         tallies::list(&self.connection, prefix)
+    }
+
+    async fn closings(&mut self) -> Result<Vec<Closing>, StoreError> {
+        closings::list(&self.connection)
+    }
+
+    async fn closed_accounts(&mut self, seq: u64) -> Result<Vec<ClosedAccount>, StoreError> {
+        closings::accounts(&self.connection, seq)
+    }
+
+    async fn closed_rows(
+        &mut self,
+        commits: (u64, u64),
+    ) -> Result<Vec<(u64, ClosedAccount)>, StoreError> {
+        closings::rows(&self.connection, commits)
     }
 
     async fn labels(&mut self) -> Result<LabelDigest, StoreError> {

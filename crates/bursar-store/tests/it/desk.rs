@@ -2,7 +2,6 @@
 
 use bursar_core::flow::{ClaimDue, ClaimReply};
 use bursar_core::ids::Seed;
-use bursar_core::ledger::verify::Verifier;
 use bursar_core::ledger::{Admission, Post};
 use bursar_core::rejection::Rejection;
 use bursar_core::rules::Rules;
@@ -92,15 +91,9 @@ impl<'r, S: Store + Query> Desk<'r, S> {
     }
 
     pub(crate) async fn differences(&mut self) -> Vec<String> {
-        let accounts = self.store.accounts().await.unwrap();
-        let mut verifier = Verifier::new(&self.rules.rulebook, &accounts);
-        for commit in self.store.history(0, u32::MAX).await.unwrap() {
-            verifier.add(&commit);
+        match self.store.verify(&self.rules.rulebook).await {
+            Ok(report) => report.differences,
+            Err(error) => vec![error.to_string()],
         }
-        match self.store.flows(None, u32::MAX).await {
-            Ok(flows) => flows.iter().for_each(|flow| verifier.add_flow(flow)),
-            Err(error) => return vec![error.to_string()],
-        }
-        verifier.finish(&accounts, &self.store.derived().await.unwrap()).differences
     }
 }

@@ -11,6 +11,7 @@
 
 mod adapter;
 mod browse;
+mod closings;
 mod cluster;
 mod conformance;
 mod deliveries;

@@ -25,7 +25,6 @@ pub(crate) struct PostgresBaseline {
     server: Config,
     name: String,
     follows_recipe: bool,
-    has_timers: bool,
 }
 
 impl PostgresBaseline {
@@ -56,7 +55,7 @@ impl PostgresBaseline {
         let mut config = server.clone();
         config.dbname(&name);
         let books = open(config).await?;
-        Ok(Self { books, server, name, follows_recipe: false, has_timers: false })
+        Ok(Self { books, server, name, follows_recipe: false })
     }
 
     /// The location of these books on the server of this URL.
@@ -118,20 +117,15 @@ impl Baseline for PostgresBaseline {
         if !std::mem::take(&mut self.follows_recipe) {
             return Ok(());
         }
-        if std::mem::take(&mut self.has_timers) {
-            let deleted = connection(&mut self.books).client.batch_execute(NO_TIMERS).await;
-            deleted.map_err(|error| classify(&error))?;
+        for sql in [NO_TIMERS, PACKED, TALLIES] {
+            let done = connection(&mut self.books).client.batch_execute(sql).await;
+            done.map_err(|error| classify(&error))?;
         }
-        connection(&mut self.books)
-            .client
-            .batch_execute(PACKED)
-            .await
-            .map_err(|error| classify(&error))
+        Ok(())
     }
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        let Rows { id, commit, accounts, flows, .. } = *rows;
-        self.has_timers |= !flows.is_empty();
+        let Rows { id, commit, accounts, .. } = *rows;
         let Connection { client, statements, lines: known } = connection(&mut self.books);
         let client = client.transaction().await.map_err(|error| classify(&error))?;
         let session = Session { client: &client, statements };
@@ -202,7 +196,15 @@ const RECIPE: &str = "SET plan_cache_mode = force_custom_plan;
     CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';
     ALTER TABLE postings
         ALTER tx SET STATISTICS 10, ALTER n SET STATISTICS 10, ALTER source SET STATISTICS 10,
-        ALTER destination SET STATISTICS 10, ALTER currency SET STATISTICS 10, ALTER amount SET STATISTICS 10;";
+        ALTER destination SET STATISTICS 10, ALTER currency SET STATISTICS 10, ALTER amount SET STATISTICS 10;
+    DROP INDEX flows_by_kind, flows_by_merchant, flows_by_parent;";
+
+/// Raw and naive keep no tallies: they are counted at the end.
+const TALLIES: &str = "INSERT INTO tallies (name, count, minor, entered)
+    SELECT concat('flow/', kind, '/', status, '/', state::json #>> '{flow,terms,funds,currency}', '/',
+                  state::json #>> '{flow,terms,channel}'), count(*),
+           sum((state::json #>> '{flow,terms,funds,amount}')::bigint), count(*)
+    FROM flows GROUP BY 1";
 
 const COPY_HEADERS: &str = "COPY transactions
         (id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts)

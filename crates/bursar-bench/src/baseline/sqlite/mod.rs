@@ -17,14 +17,23 @@ use rusqlite::{Connection, params};
 
 use super::{Baseline, NO_TIMERS, Rows, timers};
 
-/// Replaces entries with postings indexed by account.
-const RECIPE: &str = "CREATE INDEX postings_by_source ON postings (source, tx) WHERE source <> 'world';
-    CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';";
+/// Raw and naive keep no tallies: they are counted at the end.
+const TALLIES: &str = "INSERT INTO tallies (name, count, minor, entered)
+    SELECT 'flow/' || kind || '/' || status || '/' || json_extract(state, '$.flow.terms.funds.currency') || '/'
+           || json_extract(state, '$.flow.terms.channel'), count(*),
+           sum(json_extract(state, '$.flow.terms.funds.amount')), count(*)
+    FROM flows GROUP BY 1";
+
+/// Replaces entries with postings indexed by account, and lists no flows.
+const RECIPE: &str =
+    "CREATE INDEX postings_by_source ON postings (source, tx) WHERE source <> 'world';
+    CREATE INDEX postings_by_destination ON postings (destination, tx) WHERE destination <> 'world';
+    DROP INDEX flows_by_kind; DROP INDEX flows_by_merchant; DROP INDEX flows_by_parent;";
 
 #[derive(Debug)]
 pub(crate) struct SqliteBaseline {
     books: Sqlite,
-    has_timers: bool,
+    follows_recipe: bool,
 }
 
 impl SqliteBaseline {
@@ -36,7 +45,7 @@ impl SqliteBaseline {
                 directory.display()
             )));
         }
-        Ok(Self { books: Sqlite::open(directory)?, has_timers: false })
+        Ok(Self { books: Sqlite::open(directory)?, follows_recipe: false })
     }
 
     /// Runs work in a transaction; chart lines that it adds are cached after the commit.
@@ -61,19 +70,21 @@ impl Baseline for SqliteBaseline {
     }
 
     async fn follow_recipe(&mut self) -> Result<(), StoreError> {
+        self.follows_recipe = true;
         connection(&mut self.books).0.execute_batch(RECIPE).map_err(|error| classify(&error))
     }
 
     async fn leave_recipe(&mut self) -> Result<(), StoreError> {
-        if !std::mem::take(&mut self.has_timers) {
+        if !std::mem::take(&mut self.follows_recipe) {
             return Ok(());
         }
-        connection(&mut self.books).0.execute_batch(NO_TIMERS).map_err(|error| classify(&error))
+        let connection = connection(&mut self.books).0;
+        connection.execute_batch(NO_TIMERS).map_err(|error| classify(&error))?;
+        connection.execute_batch(TALLIES).map_err(|error| classify(&error))
     }
 
     async fn write(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
         let Rows { id, commit, accounts, holds, flows, states, keys, .. } = *rows;
-        self.has_timers |= !flows.is_empty();
         self.in_transaction(|connection, lines| {
             insert_transactions(connection, id, &commit.transactions)?;
             let new_lines = put_accounts(connection, lines, accounts)?;

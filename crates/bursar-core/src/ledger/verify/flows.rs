@@ -1,7 +1,7 @@
 //! Checks flows against their events, their holds and their timers.
 
 use super::Verifier;
-use crate::feed::{ALERT, FeedEvent};
+use crate::feed::{FeedEvent, is_record};
 use crate::flow::{Due, Flow, FlowView, Machine as _, Review, each};
 use crate::ids::{EndpointId, FlowId};
 use crate::ledger::rulebook::Rule;
@@ -167,8 +167,7 @@ impl Verifier<'_> {
             ));
         }
         let last_events = std::mem::take(&mut self.last_events);
-        let is_flow =
-            |name: &String| !name.starts_with(ALERT) && name.parse::<EndpointId>().is_err();
+        let is_flow = |name: &String| !is_record(name) && name.parse::<EndpointId>().is_err();
         for name in last_events.into_keys().filter(is_flow) {
             self.differ(format!("`{name}` has events, but is missing"));
         }

@@ -5,7 +5,9 @@
 //! (keep the number and hash of the last commit elsewhere), and edited chart lines.
 
 mod chain;
+mod closings;
 mod flows;
+mod since;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,13 +18,16 @@ use sha2::{Digest as _, Sha256};
 use crate::flow::{Due, Review};
 use crate::ids::{FlowId, TransactionId};
 use crate::ledger::chart::GlAccount;
+use crate::ledger::closing::{Closing, SinceClosing};
 use crate::ledger::journal::{self, WORLD};
 use crate::ledger::rulebook::{HoldEffect, Rulebook};
 use crate::ledger::{Account, AccountKey, Hold, HoldKey, HoldState, Transaction};
 use crate::money::{Currency, decimal};
 use crate::numscript::Name;
 use crate::turn::{Recount, SavedCommit, Tally};
+pub use chain::ChainEnd;
 pub(crate) use flows::{Ending, LastEvent};
+pub use since::SinceVerifier;
 
 /// The counts, and the differences found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -134,9 +139,7 @@ const DIFFERENCES_MAX: usize = 100;
 pub struct Verifier<'r> {
     rulebook: &'r Rulebook,
     metadata: BTreeMap<Name, Arc<GlAccount>>,
-    hash: [u8; 32],
-    /// A commit of version 2 was added.
-    is_chain_v2: bool,
+    chain: ChainEnd,
     time: Option<Timestamp>,
     sums: BTreeMap<AccountKey, Sums>,
     holds: BTreeMap<HoldKey, Hold>,
@@ -154,6 +157,9 @@ pub struct Verifier<'r> {
     reviews: BTreeMap<FlowId, Review>,
     recount: Recount,
     labels: LabelDigest,
+    /// The closings that are not compared yet.
+    closings: BTreeMap<u64, Closing>,
+    since: SinceClosing,
     indexed: IndexedEntries,
     /// The entries that the index must have.
     expected: IndexedEntries,
@@ -168,8 +174,7 @@ impl<'r> Verifier<'r> {
             metadata: metadata
                 .map(|(address, account)| (Name::clone(address), Arc::clone(&account.metadata)))
                 .collect(),
-            hash: [0; 32],
-            is_chain_v2: false,
+            chain: ChainEnd::default(),
             time: None,
             sums: BTreeMap::new(),
             holds: BTreeMap::new(),
@@ -182,6 +187,8 @@ impl<'r> Verifier<'r> {
             reviews: BTreeMap::new(),
             recount: Recount::default(),
             labels: LabelDigest::default(),
+            closings: BTreeMap::new(),
+            since: SinceClosing::default(),
             indexed: IndexedEntries::default(),
             expected: IndexedEntries::default(),
             report: Report::default(),
@@ -206,8 +213,7 @@ impl<'r> Verifier<'r> {
         }
         self.time = Some(commit.time);
         self.link(commit);
-        // Continues with the stored hash, so that one changed row is reported once and not in every later commit.
-        self.hash = commit.hash;
+        self.since.add(commit);
         for (transaction, n) in commit.transactions.iter().zip(0..) {
             self.transaction(commit.seq, transaction);
             if commit.seq <= self.expected.until {
@@ -350,7 +356,7 @@ impl<'r> Verifier<'r> {
             ));
         }
         let head = (end.head.seq, end.head.hash);
-        if head != (self.report.commits, self.hash) {
+        if head != (self.report.commits, self.chain.hash) {
             self.differ(format!(
                 "the head names commit {}, but the last one is {}: commits were removed or added",
                 head.0, self.report.commits
@@ -389,6 +395,7 @@ impl<'r> Verifier<'r> {
                 "the {found} labels are not the {expected} of the flows: a search does not find them"
             ));
         }
+        self.compare_closings();
         self.compare_due(due);
         self.compare_reviews(reviews);
         for difference in std::mem::take(&mut self.recount).compare(tallies) {
@@ -435,9 +442,15 @@ impl<'r> Verifier<'r> {
     }
 
     pub(crate) fn differ(&mut self, difference: String) {
-        self.report.difference_count = self.report.difference_count.saturating_add(1);
-        if self.report.differences.len() < DIFFERENCES_MAX {
-            self.report.differences.push(difference);
+        self.report.differ(difference);
+    }
+}
+
+impl Report {
+    fn differ(&mut self, difference: String) {
+        self.difference_count = self.difference_count.saturating_add(1);
+        if self.differences.len() < DIFFERENCES_MAX {
+            self.differences.push(difference);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::directory::Directory;
 use super::moment::AsOf;
 use crate::ledger::chart::GlAccount;
+use crate::ledger::closing::ClosedAccount;
 use crate::ledger::journal::JournalError;
 use crate::ledger::{Account, AccountKey, Transaction};
 use crate::money::Currency;
@@ -38,6 +39,16 @@ impl BalanceFold {
         as_of: AsOf,
     ) -> Self {
         Self { as_of, directory: Directory::new(accounts), balances: BTreeMap::new() }
+    }
+
+    /// Begins with the accounts as of a closing, instead of the transactions before it.
+    #[must_use]
+    pub fn begin<'c>(mut self, closed: impl IntoIterator<Item = &'c ClosedAccount>) -> Self {
+        let closed = closed
+            .into_iter()
+            .map(|row| ((Name::clone(&row.address), row.currency), i128::from(row.balance)));
+        self.balances.extend(closed);
+        self
     }
 
     pub fn add(&mut self, transaction: &Transaction) -> Result<(), JournalError> {

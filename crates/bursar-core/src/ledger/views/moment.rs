@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 
 use crate::ledger::Transaction;
+use crate::ledger::closing::Closing;
+use crate::turn::SavedCommit;
 
 /// The time by which a transaction counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,31 @@ impl Clock {
 impl AsOf {
     pub fn counts(self, transaction: &Transaction) -> bool {
         self.clock.of(transaction) <= self.time
+    }
+
+    /// Whether every transaction up to this closing counts.
+    pub fn counts_all_before(self, closing: &Closing) -> bool {
+        match self.clock {
+            Clock::Effective => closing.latest.is_none_or(|latest| latest <= self.time),
+            Clock::Inserted => closing.time <= self.time,
+        }
+    }
+
+    /// Whether no transaction between this closing and the one before counts.
+    pub fn counts_none_of(self, closing: &Closing) -> bool {
+        match self.clock {
+            Clock::Effective => closing.earliest.is_none_or(|earliest| earliest > self.time),
+            // The first commit behind the moment ends the report.
+            Clock::Inserted => false,
+        }
+    }
+
+    /// Whether neither this commit nor any later one counts.
+    pub fn ends_before(self, commit: &SavedCommit) -> bool {
+        match self.clock {
+            Clock::Effective => false,
+            Clock::Inserted => commit.time > self.time,
+        }
     }
 }
 

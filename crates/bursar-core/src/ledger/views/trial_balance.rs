@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::directory::Directory;
 use super::moment::AsOf;
 use crate::ledger::chart::{GlAccount, GlCode, Side};
+use crate::ledger::closing::ClosedAccount;
 use crate::ledger::journal::JournalError;
 use crate::ledger::{Account, Transaction};
 use crate::money::Currency;
@@ -40,27 +41,14 @@ impl TrialBalance {
     /// The trial balance of now, from the balance and turnover of each account. None if a turnover is above what an
     /// account can count: then only the postings have it.
     pub fn of_accounts<'a>(accounts: impl IntoIterator<Item = &'a Account>) -> Option<Self> {
-        let mut turnover: BTreeMap<(GlCode, Currency), Turnover> = BTreeMap::new();
+        let mut turnover = Turnovers::new();
         for Account { balance, received, metadata } in accounts {
-            if *received == i64::MAX {
-                return None;
-            }
-            let received = i128::from(*received);
-            let sent = received.saturating_sub(i128::from(balance.minor()));
-            let (debit, credit) = match metadata.side() {
-                Side::Debit => (received, sent),
-                Side::Credit => (sent, received),
-            };
-            let sum = turnover
-                .entry((metadata.code, balance.currency()))
-                .or_insert_with(|| Turnover { gl: Arc::clone(metadata), debit: 0, credit: 0 });
-            sum.debit = sum.debit.saturating_add(debit);
-            sum.credit = sum.credit.saturating_add(credit);
+            count(&mut turnover, metadata, balance.currency(), (balance.minor(), *received))?;
         }
         Some(Self::new(turnover))
     }
 
-    fn new(turnover: BTreeMap<(GlCode, Currency), Turnover>) -> Self {
+    fn new(turnover: Turnovers) -> Self {
         let row = |((code, currency), turnover): ((GlCode, Currency), Turnover)| {
             let Turnover { gl, debit, credit } = turnover;
             let balance = match gl.side() {
@@ -81,7 +69,35 @@ impl TrialBalance {
 pub struct TrialBalanceFold {
     as_of: Option<AsOf>,
     directory: Directory,
-    turnover: BTreeMap<(GlCode, Currency), Turnover>,
+    turnover: Turnovers,
+}
+
+type Turnovers = BTreeMap<(GlCode, Currency), Turnover>;
+
+/// Adds what went through an account. None if its turnover is above what an account can count.
+fn count(
+    turnover: &mut Turnovers,
+    gl: &Arc<GlAccount>,
+    currency: Currency,
+    (balance, received): (i64, i64),
+) -> Option<()> {
+    if received == i64::MAX {
+        return None;
+    }
+    let received = i128::from(received);
+    let sent = received.saturating_sub(i128::from(balance));
+    let (debit, credit) = match gl.side() {
+        Side::Debit => (received, sent),
+        Side::Credit => (sent, received),
+    };
+    let sum = turnover.entry((gl.code, currency)).or_insert_with(|| Turnover {
+        gl: Arc::clone(gl),
+        debit: 0,
+        credit: 0,
+    });
+    sum.debit = sum.debit.saturating_add(debit);
+    sum.credit = sum.credit.saturating_add(credit);
+    Some(())
 }
 
 #[derive(Debug)]
@@ -97,7 +113,20 @@ impl TrialBalanceFold {
         accounts: impl IntoIterator<Item = (&'a Name, &'a Account)>,
         as_of: Option<AsOf>,
     ) -> Self {
-        Self { as_of, directory: Directory::new(accounts), turnover: BTreeMap::new() }
+        Self { as_of, directory: Directory::new(accounts), turnover: Turnovers::new() }
+    }
+
+    /// Begins with the accounts as of a closing, instead of the transactions before it. None if one of them is above what an
+    /// account can count: then only the postings have it.
+    pub fn begin<'c>(
+        mut self,
+        closed: impl IntoIterator<Item = &'c ClosedAccount>,
+    ) -> Option<Self> {
+        for ClosedAccount { address, currency, balance, received } in closed {
+            let Some(gl) = self.directory.get(address) else { continue };
+            count(&mut self.turnover, gl, *currency, (*balance, *received))?;
+        }
+        Some(self)
     }
 
     pub fn add(&mut self, transaction: &Transaction) -> Result<(), JournalError> {

@@ -118,6 +118,7 @@ pub(crate) fn answer(answer: &Answer) -> String {
     let value = match reply {
         Reply::Ledger(ledger::Reply::Posted(Posted::New(id))) => json!(["posted", id]),
         Reply::Ledger(ledger::Reply::Posted(Posted::Replayed(id))) => json!(["posted_before", id]),
+        Reply::Ledger(ledger::Reply::Closed(_)) => json!(["closed"]),
         Reply::Payouts(payouts::Reply::Payout(it)) => {
             json!(["flow", FlowView::Payout(Arc::clone(&it.view)).encode(), it.is_replay])
         }

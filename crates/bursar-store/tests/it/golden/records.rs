@@ -4,7 +4,7 @@ use bursar_core::freezes::{Freeze, Scope, UnfreezeApproval};
 use bursar_core::ids::{DeliveryId, EndpointId, Seed};
 use bursar_core::payouts::Beneficiary;
 use bursar_core::registry::{
-    Alert, ApiKey, BeneficiaryRecord, Content, Merchant, MerchantStatus, Role,
+    Alert, Anchor, ApiKey, BeneficiaryRecord, Content, Merchant, MerchantStatus, Role,
 };
 use bursar_core::webhooks::{
     Breaker, Endpoint, EventFilter, Health, PAYLOAD_VERSION, Secret, Settings, Status,
@@ -20,7 +20,10 @@ pub(super) fn texts() -> Vec<(&'static str, String)> {
     let alerts = [(true, "12 payouts are stuck"), (false, "")]
         .map(|(is_raised, detail)| Content::Alert(Alert { is_raised, detail: detail.to_owned() }));
     let endpoints = endpoints().into_iter().map(|it| Content::Endpoint(Box::new(it)));
-    let all = merchants.chain(beneficiaries).chain(keys).chain(alerts).chain(endpoints);
+    let anchor = Anchor { sequence: 7, hash: "00ff".to_owned() };
+    let anchors = std::iter::once(Content::Anchor(anchor));
+    let all =
+        merchants.chain(beneficiaries).chain(keys).chain(alerts).chain(endpoints).chain(anchors);
     all.map(|content| record(&content)).collect()
 }
 

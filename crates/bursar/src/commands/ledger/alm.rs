@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use bursar_core::ledger::views::{self, Alm, Balance, BalanceFold};
+use bursar_core::ledger::views::{self, Alm, Balance};
 use bursar_core::money::decimal;
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, Report, Section};
 use clap::Args;
 
+use super::ReportArguments;
 use super::books::Books;
 use super::period::AsOfArguments;
-use super::{ReportArguments, each_journal};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -78,13 +78,10 @@ pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Fa
 }
 
 fn fold(books: &mut Books, moment: &AsOfArguments) -> Result<Alm, Failure> {
-    let accounts = books.accounts()?;
     let bucket = books.rules.rulebook.chart().receivable_bucket().to_owned();
-    let Some(as_of) = moment.as_of() else {
-        return Ok(views::alm(accounts.iter().map(|(_, account)| Balance::of(account)), &bucket));
-    };
-    let accounts = accounts.iter().map(|(address, account)| (address, account));
-    let mut fold = BalanceFold::new(accounts, as_of);
-    each_journal(books, |transaction| fold.add(transaction))?;
-    Ok(views::alm(fold.balances(), &bucket))
+    if let Some(as_of) = moment.as_of() {
+        return Ok(views::alm(books.balances(as_of)?.balances(), &bucket));
+    }
+    let accounts = books.accounts()?;
+    Ok(views::alm(accounts.iter().map(|(_, account)| Balance::of(account)), &bucket))
 }

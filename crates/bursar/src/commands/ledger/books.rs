@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use bursar_core::ids::Seed;
+use bursar_core::ledger::closing::Closing;
 use bursar_core::ledger::verify::Report;
+use bursar_core::ledger::views::{AsOf, BalanceFold, TrialBalance};
 use bursar_core::ledger::{Account, Admission, LedgerEvent, Post, Posted, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::rejection::Rejection;
@@ -102,9 +104,22 @@ impl Books {
         self.runtime.block_on(self.store.accounts()).map_err(Failure::from)
     }
 
+    pub(super) fn trial_balance(&mut self, as_of: Option<AsOf>) -> Result<TrialBalance, Failure> {
+        self.runtime.block_on(self.store.trial_balance(as_of)).map_err(Failure::from)
+    }
+
+    pub(super) fn balances(&mut self, as_of: AsOf) -> Result<BalanceFold, Failure> {
+        self.runtime.block_on(self.store.balances(as_of)).map_err(Failure::from)
+    }
+
     pub(super) fn verify(&mut self) -> Result<Report, Failure> {
         let verified = self.store.verify(&self.rules.rulebook);
         self.runtime.block_on(verified).map_err(Failure::from)
+    }
+
+    /// Only what came since the last closing, if there is one.
+    pub(super) fn verify_since_closing(&mut self) -> Result<Option<(Closing, Report)>, Failure> {
+        self.runtime.block_on(self.store.verify_since_closing()).map_err(Failure::from)
     }
 
     /// Every commit in order.

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use bursar_core::ledger::views::{TrialBalance, TrialBalanceFold};
 use bursar_core::money::decimal;
 use bursar_node::failure::Failure;
 use bursar_node::report::{Column, Report, Section};
 use bursar_node::terminal;
 use clap::Args;
 
+use super::ReportArguments;
 use super::books::Books;
 use super::period::AsOfArguments;
-use super::{ReportArguments, each_journal};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -47,17 +46,7 @@ const SECTIONS: &[Section] = &[
 
 pub(super) fn run(arguments: &Arguments, config: Option<&Path>) -> Result<(), Failure> {
     let mut books = Books::existing(&arguments.report.store, config)?;
-    let accounts = books.accounts()?;
-    let as_of = arguments.moment.as_of();
-    let now = TrialBalance::of_accounts(accounts.iter().map(|(_, account)| account));
-    let trial = if let (Some(now), None) = (now, as_of) {
-        now
-    } else {
-        let accounts = accounts.iter().map(|(address, account)| (address, account));
-        let mut fold = TrialBalanceFold::new(accounts, as_of);
-        each_journal(&mut books, |transaction| fold.add(transaction))?;
-        fold.finish()
-    };
+    let trial = books.trial_balance(arguments.moment.as_of())?;
     let format = &arguments.report.format;
     let mut report = Report::begin(format, SECTIONS, &[arguments.moment.fact()])?;
     for row in &trial.rows {
