@@ -159,7 +159,8 @@ async fn rare(store: &mut impl Store, rules: &Rules) -> Result<(), Failure> {
             event: reference,
         };
         request(store, rules, numbered(payin.into())).await?;
-        let (key, payout) = payouts.next(1).pop().ok_or_else(|| Failure::new("no payout"))?;
+        let (key, mut payout) = payouts.next(1).pop().ok_or_else(|| Failure::new("no payout"))?;
+        payout.merchant = "m1".to_owned();
         let channel = payout.channel.clone();
         let created = Create { key, payout, actor: None, workflow: None };
         let reference = request(store, rules, numbered(created.into())).await?;

@@ -42,6 +42,8 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Alerts whose state follows from the store alone.
 const STUCK: &str = "stuck_age";
 const OUTBOX: &str = "outbox_age";
+const OVERFLOW: &str = "sum_overflow";
+const IN_BOOKS: [&str; 3] = [STUCK, OUTBOX, OVERFLOW];
 /// A process clears an alert that it has seen, after this time without another sight of it.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
 /// An alert of another process is cleared after this time: that process may be gone.
@@ -116,6 +118,7 @@ impl Watcher {
         let in_books = [
             (STUCK, stuck(&books.reviews, now, limits)),
             (OUTBOX, outbox(&books.outbox, now, limits)),
+            (OVERFLOW, overflow(&books.tallies)),
         ];
         let mut changes = Vec::new();
         for (name, alert) in in_books {
@@ -148,7 +151,7 @@ impl Watcher {
         now: Timestamp,
     ) -> Vec<(String, Alert)> {
         let mut over = Vec::new();
-        let of_processes = known.iter().filter(|(name, _)| ![STUCK, OUTBOX].contains(&&***name));
+        let of_processes = known.iter().filter(|(name, _)| !IN_BOOKS.contains(&&***name));
         for (name, (alert, changed)) in of_processes.filter(|(_, (alert, _))| alert.is_raised) {
             let (since, patience) = match self.seen.get(name) {
                 Some(seen) => (*seen.max(changed), QUIET),
@@ -222,6 +225,17 @@ fn stuck(reviews: &[WaitingReviews], now: Timestamp, limits: AlertLimits) -> Ale
     let count = stuck.map_or(0, |stuck| stuck.count);
     let detail = format!("{count} payouts are stuck, one of them for {} minutes", age.as_mins());
     Alert { is_raised: age > limits.stuck_age, detail }
+}
+
+/// A sum that does not fit stays at the largest integer and is not shown any more; no commit is refused for it.
+fn overflow(tallies: &BTreeMap<String, Tally>) -> Alert {
+    let full: Vec<&str> = tallies
+        .iter()
+        .filter(|(_, tally)| tally.sum().is_none())
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let detail = format!("the sums of these tallies do not fit any more: {}", full.join(", "));
+    Alert { is_raised: !full.is_empty(), detail }
 }
 
 /// Outbox entries that are not sent yet wait in the store; none is lost.

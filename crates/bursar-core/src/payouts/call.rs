@@ -1,7 +1,8 @@
 //! The calls of a payout to its channel.
 
+use super::beneficiary::Beneficiary;
 use super::event::{Answer, Event, Outcome};
-use super::state::{Beneficiary, Payout};
+use super::state::Payout;
 use super::step;
 use crate::flow::{self, Effect, Flow, Pool, Slot};
 use crate::money::Money;

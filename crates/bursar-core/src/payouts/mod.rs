@@ -23,6 +23,7 @@
 mod advance;
 mod apply;
 pub mod attempt;
+mod beneficiary;
 mod bookings;
 mod call;
 pub mod channel;
@@ -38,6 +39,7 @@ mod tests;
 mod view;
 
 pub use advance::{Advance, advance};
+pub use beneficiary::Beneficiary;
 pub use call::{Call, Order};
 pub use event::{Answer, Decision, Event, ManualDecision, Outcome, UNMAPPED};
 pub use lane::{LANE, schedule_lane, submit_lane};
@@ -45,8 +47,6 @@ pub(crate) use request::Ready;
 pub use request::{
     Callback, Cancel, Cancellation, Create, NewPayout, Reply, Request, Resolution, Resolve,
 };
-pub use state::{
-    Beneficiary, ClientMetadata, Discrepancy, Payout, Proposal, State, StuckReason, Terms, Wait,
-};
+pub use state::{ClientMetadata, Discrepancy, Payout, Proposal, State, StuckReason, Terms, Wait};
 pub use step::{Booking, Context, Effect, Step, step};
 pub use view::{PendingDecision, View};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::beneficiary::Beneficiary;
 use super::event::Decision;
-use super::state::{Beneficiary, ClientMetadata, Terms};
+use super::state::{ClientMetadata, Terms};
 use super::step::RESERVE;
 use super::view::View;
 use crate::flow::{Accepted, Planners};

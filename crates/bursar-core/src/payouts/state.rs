@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::beneficiary::Beneficiary;
 use super::lane::{LANE, SCHEDULE_LANE, SUBMIT_LANE};
 use crate::flow::{Due, ReviewReason};
 use crate::ids::TransactionId;
@@ -76,41 +77,6 @@ impl ClientMetadata {
             })
             && self.trace_id.as_deref().is_none_or(|trace| is_short(trace, 128));
         if is_good { Ok(()) } else { Err(Rejection::BadRemarks) }
-    }
-}
-
-/// The receiver of the money, in the form that the channel needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Beneficiary {
-    pub name: String,
-    /// A bank account; otherwise `msisdn` is the telephone number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub account: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub msisdn: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bank: Option<String>,
-}
-
-impl Beneficiary {
-    pub(crate) fn check(&self) -> Result<(), Rejection> {
-        let is_good = |text: &String| {
-            let length = text.chars().take(129).count();
-            (1..=128).contains(&length) && !text.contains(char::is_control)
-        };
-        let is_digits = |text: &String| text.bytes().all(|byte| byte.is_ascii_digit());
-        let has_one = self.account.is_some() != self.msisdn.is_some();
-        let texts =
-            [Some(&self.name), self.account.as_ref(), self.msisdn.as_ref(), self.bank.as_ref()];
-        let is_number = self
-            .msisdn
-            .as_ref()
-            .is_none_or(|msisdn| (6..=15).contains(&msisdn.len()) && is_digits(msisdn));
-        if has_one && is_number && texts.into_iter().flatten().all(is_good) {
-            return Ok(());
-        }
-        Err(Rejection::BadBeneficiary)
     }
 }
 

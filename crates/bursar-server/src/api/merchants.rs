@@ -4,18 +4,16 @@ use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use bursar_core::ledger::Account;
-use bursar_core::ledger::views::{Clock, Period, StatementFold, StatementRow};
-use bursar_core::money::{Currency, Money, decimal};
+use bursar_core::money::{Currency, Money};
 use bursar_core::numscript::Name;
 use bursar_core::registry::{
     Change, Content, Kind, MerchantStatus, Record, RecordKey, Registered, Registration,
 };
-use bursar_store::{Browse as _, Query as _, StoreError, Walk as _};
+use bursar_store::Browse as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -33,7 +31,6 @@ pub(super) const ACCESS: &[AccessRow] = &[
     ("GET", "/v1/merchants/{id}", EVERY_ROLE),
     ("PATCH", "/v1/merchants/{id}", ADMIN),
     ("GET", "/v1/merchants/{id}/balances", EVERY_ROLE),
-    ("GET", "/v1/merchants/{id}/statement", EVERY_ROLE),
 ];
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -41,7 +38,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(create, list))
         .routes(routes!(get, change))
         .routes(routes!(balances))
-        .routes(routes!(statement))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -136,7 +132,7 @@ pub(super) async fn get(
 }
 
 /// A merchant that the caller may not see is not found.
-async fn find(app: &App, caller: &Caller, id: &str) -> Result<Record, Problem> {
+pub(super) async fn find(app: &App, caller: &Caller, id: &str) -> Result<Record, Problem> {
     let unknown = || Problem::not_found("this id");
     if !caller.sees(id) {
         return Err(unknown());
@@ -231,121 +227,4 @@ fn addresses(app: &App, merchant: &str) -> Vec<Name> {
         }));
     }
     addresses
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(super) struct StatementQuery {
-    /// Movements with an effective time at or after this time.
-    #[param(value_type = Option<String>, format = DateTime)]
-    from: Option<Timestamp>,
-    /// Movements with an effective time before this time.
-    #[param(value_type = Option<String>, format = DateTime)]
-    until: Option<Timestamp>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Statement {
-    /// The balances at the beginning of the period.
-    opening: Vec<AccountBalance>,
-    rows: Vec<StatementLine>,
-    closing: Vec<AccountBalance>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct AccountBalance {
-    account: String,
-    currency: String,
-    balance: String,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct StatementLine {
-    #[schema(value_type = String, format = DateTime)]
-    effective_at: Timestamp,
-    event: String,
-    reference: String,
-    account: String,
-    currency: String,
-    /// The amount including fee and VAT, for events that have both.
-    gross: Option<String>,
-    fee: Option<String>,
-    vat: Option<String>,
-    net: Option<String>,
-    debit: String,
-    credit: String,
-    balance: String,
-}
-
-/// The maximum number of lines of a statement.
-const LINES_MAX: usize = 10_000;
-
-/// Get the statement of a merchant: every movement, with running balances.
-#[utoipa::path(get, path = "/v1/merchants/{id}/statement", tag = "merchants", params(("id" = String, Path), StatementQuery),
-    responses((status = 200, body = Statement), (status = 404, body = Problem), (status = 422, body = Problem)))]
-pub(super) async fn statement(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    Query(query): Query<StatementQuery>,
-) -> Result<Reply<Statement>, Problem> {
-    find(&app, &caller, &id).await?;
-    let period = Period { from: query.from, to: query.until, clock: Clock::Effective };
-    let read = app.0.readers.report(async move |store| {
-        let accounts: Vec<(Name, Account)> = store.accounts().await?;
-        let mut fold = StatementFold::new(&accounts, &id, period);
-        let addresses = fold.addresses();
-        if period.from.is_some() {
-            let open = |transaction: &_| {
-                fold.open(transaction);
-                Ok::<(), StoreError>(())
-            };
-            store.each_transaction_of(&addresses, open).await?;
-        }
-        let opening = balances_of(&fold);
-        let mut rows = Vec::new();
-        let add = |transaction: &_| {
-            if rows.len() <= LINES_MAX {
-                rows.extend(fold.add(transaction).iter().map(line));
-            }
-            Ok::<(), StoreError>(())
-        };
-        store.each_transaction_of(&addresses, add).await?;
-        Ok(Statement { opening, rows, closing: balances_of(&fold) })
-    });
-    let statement = read.await?;
-    if statement.rows.len() > LINES_MAX {
-        return Err(Problem::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "too_many_rows",
-            "the period has more than 10,000 movements: nothing was read. Ask for a shorter one with from and until",
-        ));
-    }
-    Ok(Reply(statement))
-}
-
-fn balances_of(fold: &StatementFold) -> Vec<AccountBalance> {
-    let balance = |found: bursar_core::ledger::views::StatementBalance| AccountBalance {
-        balance: decimal(found.balance, found.currency),
-        currency: found.currency.to_string(),
-        account: found.account,
-    };
-    fold.balances().into_iter().map(balance).collect()
-}
-
-fn line(row: &StatementRow) -> StatementLine {
-    StatementLine {
-        effective_at: row.effective_at,
-        event: row.event.to_string(),
-        reference: row.reference.clone(),
-        account: row.account.clone(),
-        currency: row.currency.to_string(),
-        gross: row.breakdown.map(|parts| decimal(parts.gross, row.currency)),
-        fee: row.breakdown.map(|parts| decimal(parts.fee, row.currency)),
-        vat: row.breakdown.map(|parts| decimal(parts.vat, row.currency)),
-        net: row.breakdown.map(|parts| decimal(parts.net, row.currency)),
-        debit: decimal(row.debit.into(), row.currency),
-        credit: decimal(row.credit.into(), row.currency),
-        balance: decimal(row.balance, row.currency),
-    }
 }

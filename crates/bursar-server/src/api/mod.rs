@@ -16,8 +16,10 @@ mod lists;
 mod merchants;
 mod overview;
 mod payins;
+mod payout_decisions;
 mod payout_explain;
 mod payouts;
+mod statements;
 mod test_clock;
 
 use axum::http::{HeaderName, HeaderValue, StatusCode};
@@ -35,11 +37,13 @@ type Resource = (&'static [AccessRow], fn() -> OpenApiRouter<App>);
 const RESOURCES: &[Resource] = &[
     (health::ACCESS, health::routes),
     (merchants::ACCESS, merchants::routes),
+    (statements::ACCESS, statements::routes),
     (keys::ACCESS, keys::routes),
     (beneficiaries::ACCESS, beneficiaries::routes),
     (payins::ACCESS, payins::routes),
     (callbacks::ACCESS, callbacks::routes),
     (payouts::ACCESS, payouts::routes),
+    (payout_decisions::ACCESS, payout_decisions::routes),
     (events::ACCESS, events::routes),
     (endpoints::ACCESS, endpoints::routes),
     (deliveries::ACCESS, deliveries::routes),

@@ -196,7 +196,14 @@ fn summary(payout: &Payout, is_frozen: bool, caller: &Caller) -> String {
         | State::Returned
         | State::LateSuccess => "",
     };
-    format!("{words}{waiting}{asking}")
+    let case = match payout.case.map(|case| (case.name(), payout.is_case_closed)) {
+        Some((name, false)) => {
+            format!(" There is a case, {name}: an operator must look into it and close it.")
+        }
+        Some((name, true)) => format!(" The case, {name}, was looked into and is closed."),
+        None => String::new(),
+    };
+    format!("{words}{case}{waiting}{asking}")
 }
 
 const fn money(state: &State) -> &'static str {

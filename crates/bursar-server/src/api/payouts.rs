@@ -1,4 +1,4 @@
-//! Payouts: create, list, get, cancel, resolve.
+//! Payouts: create, list, get, cancel.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,9 +9,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use bursar_core::flow::ReviewReason;
 use bursar_core::ids::PayoutId;
-use bursar_core::payouts::{
-    self, Cancel, Cancellation, ClientMetadata, Create, NewPayout, Resolution, Resolve, View,
-};
+use bursar_core::payouts::{self, Cancel, Cancellation, ClientMetadata, Create, NewPayout, View};
 use bursar_core::turn::Given;
 use bursar_store::FlowFilter;
 use jiff::Timestamp;
@@ -21,9 +19,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::lists::{Listed, Page, view};
+use super::payout_decisions::Decision;
 use super::{answered, beneficiaries, payout_explain};
 use crate::App;
-use crate::access::{AccessRow, EVERY_ROLE, PAYERS, STAFF};
+use crate::access::{AccessRow, EVERY_ROLE, PAYERS};
 use crate::auth::Caller;
 use crate::extract::{IdempotencyKey, Json, Query};
 use crate::problem::Problem;
@@ -33,8 +32,6 @@ pub(super) const ACCESS: &[AccessRow] = &[
     ("GET", "/v1/payouts", EVERY_ROLE),
     ("GET", "/v1/payouts/{id}", EVERY_ROLE),
     ("POST", "/v1/payouts/{id}/cancel", PAYERS),
-    ("POST", "/v1/payouts/{id}/resolve", STAFF),
-    ("POST", "/v1/payouts/{id}/case/close", STAFF),
     ("GET", "/v1/payouts/{id}/timeline", EVERY_ROLE),
     ("GET", "/v1/payouts/{id}/explain", EVERY_ROLE),
 ];
@@ -44,8 +41,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(create, list))
         .routes(routes!(get))
         .routes(routes!(cancel))
-        .routes(routes!(resolve))
-        .routes(routes!(close_case))
         .routes(routes!(payout_explain::timeline))
         .routes(routes!(payout_explain::explain))
 }
@@ -114,7 +109,7 @@ pub(super) struct Payout {
     scheduled_at: Option<Timestamp>,
     /// The first of two decisions; a second person must make the same one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pending_decision: Option<PendingDecision>,
+    pub(super) pending_decision: Option<PendingDecision>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -288,7 +283,7 @@ pub(super) async fn list(
     app.list_flows::<payouts::Payout, _>(wanted, &page, show).await
 }
 
-async fn find(app: &App, caller: &Caller, id: &str) -> Result<PayoutId, Problem> {
+pub(super) async fn find(app: &App, caller: &Caller, id: &str) -> Result<PayoutId, Problem> {
     let flow = app.find_flow::<payouts::Payout>(caller, id).await?;
     Ok(PayoutId::from_uuid(flow.id.uuid()))
 }
@@ -337,121 +332,4 @@ pub(super) async fn cancel(
     let Given { view, is_replay } = app.ask(Cancel { key: key.of(&caller), cancellation }).await?;
     let payout = Payout::from(Arc::unwrap_or_clone(view)).seen_by(&caller);
     Ok(answered(StatusCode::OK, Reply(payout), is_replay))
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ResolveRequest {
-    decision: Decision,
-    /// The evidence that the decision is based on.
-    #[schema(max_length = 1000)]
-    evidence: String,
-    /// The version that the caller has seen; a later version is not resolved.
-    expected_version: u64,
-}
-
-/// A decision about a stuck payout.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Decision {
-    ConfirmPaid,
-    ConfirmNotPaid,
-    KeepWaiting,
-    NewAttempt,
-    CloseCase,
-}
-
-impl From<Decision> for payouts::Decision {
-    fn from(decision: Decision) -> Self {
-        match decision {
-            Decision::ConfirmPaid => Self::ConfirmPaid,
-            Decision::ConfirmNotPaid => Self::ConfirmNotPaid,
-            Decision::KeepWaiting => Self::KeepWaiting,
-            Decision::NewAttempt => Self::NewAttempt,
-            Decision::CloseCase => Self::CloseCase,
-        }
-    }
-}
-
-impl From<payouts::Decision> for Decision {
-    fn from(decision: payouts::Decision) -> Self {
-        match decision {
-            payouts::Decision::ConfirmPaid => Self::ConfirmPaid,
-            payouts::Decision::ConfirmNotPaid => Self::ConfirmNotPaid,
-            payouts::Decision::KeepWaiting => Self::KeepWaiting,
-            payouts::Decision::NewAttempt => Self::NewAttempt,
-            payouts::Decision::CloseCase => Self::CloseCase,
-        }
-    }
-}
-
-/// Resolve a stuck payout.
-///
-/// Above the configured amount, 202 means that a second person must make the same decision.
-#[utoipa::path(post, path = "/v1/payouts/{id}/resolve", tag = "payouts",
-    params(("id" = String, Path), ("Idempotency-Key" = String, Header)), request_body = ResolveRequest,
-    responses((status = 200, body = Payout), (status = 202, body = Payout), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
-pub(super) async fn resolve(
-    State(app): State<App>,
-    caller: Caller,
-    key: IdempotencyKey,
-    Path(id): Path<String>,
-    Json(request): Json<ResolveRequest>,
-) -> Result<Response, Problem> {
-    let ResolveRequest { decision, evidence, expected_version } = request;
-    app.resolve(&caller, key, &id, (decision.into(), evidence, expected_version)).await
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct CloseCaseRequest {
-    /// What the case was, and how it was settled.
-    #[schema(max_length = 1000)]
-    reason: String,
-    /// The version that the caller has seen; a later version is not closed.
-    expected_version: u64,
-}
-
-/// Close the case of a finished payout.
-///
-/// No money moves: corrections are made in the ledger. New evidence of a discrepancy opens the case again. Above the
-/// configured amount, 202 means that a second person must close it too.
-#[utoipa::path(post, path = "/v1/payouts/{id}/case/close", tag = "payouts",
-    params(("id" = String, Path), ("Idempotency-Key" = String, Header)), request_body = CloseCaseRequest,
-    responses((status = 200, body = Payout), (status = 202, body = Payout), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
-pub(super) async fn close_case(
-    State(app): State<App>,
-    caller: Caller,
-    key: IdempotencyKey,
-    Path(id): Path<String>,
-    Json(request): Json<CloseCaseRequest>,
-) -> Result<Response, Problem> {
-    let CloseCaseRequest { reason, expected_version } = request;
-    let decision = payouts::Decision::CloseCase;
-    app.resolve(&caller, key, &id, (decision, reason, expected_version)).await
-}
-
-impl App {
-    async fn resolve(
-        &self,
-        caller: &Caller,
-        key: IdempotencyKey,
-        id: &str,
-        (decision, evidence, expected_version): (payouts::Decision, String, u64),
-    ) -> Result<Response, Problem> {
-        let resolution = Resolution {
-            id: find(self, caller, id).await?,
-            decision,
-            evidence,
-            expected_version,
-            actor: caller.actor.clone(),
-            is_approver: caller.is_approver(),
-        };
-        let request = Resolve { key: key.of(caller), resolution };
-        let Given { view, is_replay } = self.ask(request).await?;
-        let payout = Payout::from(Arc::unwrap_or_clone(view));
-        let is_pending = payout.pending_decision.is_some();
-        let status = if is_pending { StatusCode::ACCEPTED } else { StatusCode::OK };
-        Ok(answered(status, Reply(payout), is_replay))
-    }
 }

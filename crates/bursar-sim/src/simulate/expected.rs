@@ -140,6 +140,7 @@ const REJECTIONS: &[&str] = &[
     "negative_amount",
     "not_cancellable",
     "not_found",
+    "no_open_case",
     "not_stuck",
     "nothing_moves",
     "nothing_to_pay",

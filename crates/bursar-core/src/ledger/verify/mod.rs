@@ -6,14 +6,15 @@
 
 mod chain;
 mod closings;
+mod digests;
 mod flows;
+mod holds;
 mod since;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
 
 use crate::flow::{Due, Review};
 use crate::ids::{FlowId, TransactionId};
@@ -21,11 +22,12 @@ use crate::ledger::chart::GlAccount;
 use crate::ledger::closing::{Closing, SinceClosing};
 use crate::ledger::journal::{self, WORLD};
 use crate::ledger::rulebook::{HoldEffect, Rulebook};
-use crate::ledger::{Account, AccountKey, Hold, HoldKey, HoldState, Transaction};
-use crate::money::{Currency, decimal};
+use crate::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
+use crate::money::decimal;
 use crate::numscript::Name;
 use crate::turn::{Recount, SavedCommit, Tally};
 pub use chain::ChainEnd;
+pub use digests::{IndexedEntries, LabelDigest};
 pub(crate) use flows::{Ending, LastEvent};
 pub use since::SinceVerifier;
 
@@ -74,55 +76,6 @@ pub struct Derived {
     pub tallies: BTreeMap<String, Tally>,
     pub labels: LabelDigest,
     pub end: End,
-}
-
-/// A digest of the labels of flows, independent of order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LabelDigest {
-    labels: u64,
-    /// Sum of a digest of each label.
-    sum: u64,
-}
-
-impl LabelDigest {
-    pub fn add(&mut self, label: &str, flow: FlowId) {
-        let hash =
-            Sha256::new().chain_update(flow.uuid().as_bytes()).chain_update(label.as_bytes());
-        self.labels = self.labels.saturating_add(1);
-        self.sum = self.sum.wrapping_add(first_number(hash));
-    }
-}
-
-/// A number that identifies what was hashed.
-fn first_number(hash: Sha256) -> u64 {
-    let bytes: [u8; 32] = hash.finalize().into();
-    bytes.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default()
-}
-
-/// A digest of the account index: entries of transactions by account, independent of order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct IndexedEntries {
-    /// The last commit whose transactions are indexed.
-    until: u64,
-    entries: u64,
-    /// Sum of a digest of each entry.
-    sum: u64,
-}
-
-impl IndexedEntries {
-    pub fn until(commit: u64) -> Self {
-        Self { until: commit, ..Self::default() }
-    }
-
-    /// Adds a transaction of an account: commit, and position in it.
-    pub fn add(&mut self, account: &str, commit: u64, n: u64) {
-        let mut hash = Sha256::new();
-        hash.update(commit.to_be_bytes());
-        hash.update(n.to_be_bytes());
-        hash.update(account.as_bytes());
-        self.entries = self.entries.saturating_add(1);
-        self.sum = self.sum.wrapping_add(first_number(hash));
-    }
 }
 
 /// What the postings of an account add up to.
@@ -260,75 +213,6 @@ impl<'r> Verifier<'r> {
         self.transaction_ids.insert(transaction.id);
     }
 
-    /// Replays the effect of the transaction on a hold.
-    fn hold(&mut self, transaction: &Transaction, place: &str) {
-        if let Some(reverted) = transaction.reverts {
-            if transaction.reference != reverted.to_string()
-                || !self.transaction_ids.contains(&reverted)
-            {
-                self.differ(format!("{place} takes back a transaction that is not there"));
-            }
-            if let Some((key, effect)) = self.hold_effects.get(&reverted).cloned() {
-                self.change_hold(&key, |hold| match effect {
-                    HoldEffect::Opens => hold.state = HoldState::Ended { by: transaction.id },
-                    HoldEffect::Ends => {
-                        hold.state = HoldState::Open;
-                        hold.epoch = hold.epoch.saturating_add(1);
-                    }
-                });
-            }
-            return;
-        }
-        let rule = self.rulebook.rule(&transaction.event);
-        let Some((effect, code)) = rule.ok().and_then(crate::ledger::rulebook::Rule::hold) else {
-            return;
-        };
-        let mut key = HoldKey { code, reference: transaction.reference.clone() };
-        if !self.holds.contains_key(&key)
-            && effect == HoldEffect::Ends
-            && let Some((reopened, _)) = key.reopened()
-        {
-            key = reopened;
-        }
-        match effect {
-            HoldEffect::Opens => match self.opened(transaction, &key) {
-                Some(hold) => {
-                    self.holds.insert(key.clone(), hold);
-                }
-                None => self.differ(format!("{place} opens a hold without money")),
-            },
-            HoldEffect::Ends => {
-                let was_open =
-                    self.holds.get(&key).is_some_and(|hold| hold.state == HoldState::Open);
-                self.change_hold(&key, |hold| hold.state = HoldState::Ended { by: transaction.id });
-                if !was_open {
-                    self.differ(format!("{place} ends a hold that is not open"));
-                }
-            }
-        }
-        if effect == HoldEffect::Ends {
-            self.endings.insert(transaction.id, Name::clone(&transaction.event));
-        }
-        self.hold_effects.insert(transaction.id, (key, effect));
-    }
-
-    fn opened(&self, transaction: &Transaction, key: &HoldKey) -> Option<Hold> {
-        let mut postings = transaction.postings.iter().filter(|posting| {
-            self.metadata.get(&posting.destination).is_some_and(|gl| gl.code == key.code)
-        });
-        let first = postings.next()?;
-        let money =
-            postings.try_fold(first.money, |sum, posting| sum.checked_add(posting.money)).ok()?;
-        let account = Name::clone(&first.destination);
-        Some(Hold { account, money, epoch: 1, state: HoldState::Open })
-    }
-
-    fn change_hold(&mut self, key: &HoldKey, change: impl FnOnce(&mut Hold)) {
-        if let Some(hold) = self.holds.get_mut(key) {
-            change(hold);
-        }
-    }
-
     /// Compares with what the store derived.
     pub fn finish(mut self, accounts: &[(Name, Account)], derived: &Derived) -> Report {
         let Derived { holds, due, reviews, tallies, labels, end } = derived;
@@ -403,42 +287,6 @@ impl<'r> Verifier<'r> {
         }
         self.compare_holds(accounts, holds);
         self.report
-    }
-
-    fn compare_holds(&mut self, accounts: &[(Name, Account)], holds: &[(HoldKey, Hold)]) {
-        let mut held: BTreeMap<(Name, Currency), i128> = BTreeMap::new();
-        for (key, hold) in holds {
-            let HoldKey { code, reference } = key;
-            match self.holds.remove(key) {
-                Some(replayed) if replayed == *hold => {}
-                Some(replayed) => self.differ(format!(
-                    "the hold `{reference}` on {code} is {hold:?}, its events make it {replayed:?}"
-                )),
-                None => self.differ(format!(
-                    "the hold `{reference}` on {code} was never opened by an event"
-                )),
-            }
-            if hold.state == HoldState::Open {
-                let sum =
-                    held.entry((Name::clone(&hold.account), hold.money.currency())).or_default();
-                *sum = sum.saturating_add(i128::from(hold.money.minor()));
-            }
-        }
-        for key in std::mem::take(&mut self.holds).into_keys() {
-            self.differ(format!("the hold `{}` on {} is missing", key.reference, key.code));
-        }
-        for (address, account) in
-            accounts.iter().filter(|(_, account)| account.metadata.view == "hold")
-        {
-            let currency = account.balance.currency();
-            let sum = held.remove(&(Name::clone(address), currency)).unwrap_or_default();
-            if sum != i128::from(account.balance.minor()) {
-                let (balance, sum) = (account.balance, decimal(sum, currency));
-                self.differ(format!(
-                    "{address} holds {balance} {currency}, its open holds add up to {sum}"
-                ));
-            }
-        }
     }
 
     pub(crate) fn differ(&mut self, difference: String) {

@@ -39,6 +39,12 @@ impl Running {
         self.balances.iter().map(|(key, balance)| (key, *balance))
     }
 
+    /// Goes on from these balances; an account that was opened since has none. False if one is of another account.
+    pub(super) fn resume(&mut self, balances: Vec<(AccountKey, i128)>) -> bool {
+        let mut balances = balances.into_iter();
+        balances.all(|(key, balance)| self.balances.get_mut(&key).map(|it| *it = balance).is_some())
+    }
+
     /// Counts a transaction before the period.
     pub(super) fn open(&mut self, transaction: &Transaction) {
         if self.period.place(transaction) == Placed::Before {

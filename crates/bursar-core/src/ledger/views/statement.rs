@@ -77,6 +77,15 @@ impl StatementFold {
         self.running.is_empty()
     }
 
+    /// Goes on from these balances, which `keyed_balances` returned. False if they are not of all accounts of the merchant.
+    pub fn resume(&mut self, balances: Vec<(AccountKey, i128)>) -> bool {
+        self.running.resume(balances)
+    }
+
+    pub fn keyed_balances(&self) -> Vec<(AccountKey, i128)> {
+        self.running.balances().map(|(key, balance)| (key.clone(), balance)).collect()
+    }
+
     pub fn open(&mut self, transaction: &Transaction) {
         self.running.open(transaction);
     }

@@ -115,8 +115,11 @@ impl RemoteCommand for Command {
                 )
             }
             Self::Statement { merchant, from, until } => {
-                let request = ApiRequest::get(MERCHANTS.path_below(&merchant, "statement"));
-                server.print_response(&request.with("from", from).with("until", until), statement)
+                let path = MERCHANTS.path_below(&merchant, "statement");
+                server.print_pages(statement, |cursor| {
+                    let request = ApiRequest::get(&path).with("from", from).with("until", until);
+                    request.with("limit", Some(500)).with("cursor", cursor)
+                })
             }
         }
     }

@@ -118,6 +118,31 @@ impl Server {
         self.print(&response, list(columns))
     }
 
+    /// Prints a statement: all of its pages as one.
+    pub(super) fn print_pages(
+        &self,
+        show: impl FnOnce(&Value) -> String,
+        page: impl Fn(Option<&str>) -> ApiRequest,
+    ) -> Result<(), Failure> {
+        let (runtime, client) = (Self::runtime()?, self.client()?);
+        let (mut opening, mut lines): (Option<Value>, Vec<Value>) = (None, Vec::new());
+        let mut cursor: Option<String> = None;
+        loop {
+            let request = page(cursor.as_deref());
+            let response = runtime.block_on(client.send(&request)).map_err(ApiError::failure)?;
+            let part = |name: &str| response.json.get(name).cloned().unwrap_or_default();
+            opening.get_or_insert_with(|| part("opening"));
+            lines.extend_from_slice(rows(&response.json, "rows"));
+            cursor = part("next_cursor").as_str().map(str::to_owned);
+            if cursor.is_none() {
+                let json = json!({"opening": opening, "rows": lines, "closing": part("closing")});
+                let response = ApiResponse { text: json.to_string(), json, is_replay: false };
+                return self.print(&response, show);
+            }
+            terminal::note(&format!("{} movements read", lines.len()));
+        }
+    }
+
     /// The same for a request with an idempotency key.
     pub(super) fn print_response_once(
         &self,

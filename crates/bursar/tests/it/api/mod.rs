@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod auditor;
 mod bodies;
 mod callbacks;
 mod crash_recovery;

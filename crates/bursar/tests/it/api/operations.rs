@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::actions::{id, order, signed};
+use super::actions::{id, order, said, signed};
 use super::server::{PROVIDER_SECRET, Server};
 use crate::caller::{Answer, Caller};
 
@@ -114,6 +114,17 @@ fn money_out(done: &mut Done, admin: &Caller) {
     assert_eq!(stuck["status"], "STUCK", "{stuck}");
     let ruled = admin.resolve("k-5", &stuck, "confirm_paid");
     assert_eq!(done.note("POST", "/v1/payouts/{id}/resolve", &ruled)["status"], "SUCCESS");
+    admin.tell("silent", &said(&lost, "failed")).is(200);
+    let open = admin.payout(id(&lost));
+    assert_eq!(open["reason"], "contradicted", "{open}");
+    assert_eq!(done.get(admin, "/v1/review")["data"][0]["flow"]["id"], lost["id"]);
+    let path = format!("/v1/payouts/{}/case/close", id(&lost));
+    let reason =
+        json!({"reason": "a bank statement shows it", "expected_version": open["version"]});
+    let closed = admin.move_money("k-6", &path, &reason);
+    done.note("POST", "/v1/payouts/{id}/case/close", &closed);
+    let found = admin.get("/v1/find?q=t-1");
+    assert_eq!(done.note("GET", "/v1/find", &found)["data"][0]["id"], paid["id"]);
 }
 
 fn reports(done: &mut Done, admin: &Caller) {
@@ -127,6 +138,8 @@ fn reports(done: &mut Done, admin: &Caller) {
     for route in ["accounts", "trial-balance", "alm", "chart", "drift", "verify"] {
         done.get(admin, &format!("/v1/ledger/{route}"));
     }
+    let overview = done.get(admin, "/v1/overview");
+    assert!(overview["flows"].as_array().unwrap().len() > 3, "{overview}");
     let audit = done.get(admin, "/v1/audit");
     assert!(audit["data"].as_array().unwrap().len() > 8, "{audit}");
     let events = done.get(admin, "/v1/events");

@@ -162,3 +162,57 @@ fn a_merchant_sees_a_decision_and_not_its_actor() {
     assert!(!seen(&mina).contains("telephone"), "evidence of operators is hidden from merchants");
     assert!(seen(&mina).contains("operator"), "that a person decided is not hidden");
 }
+
+/// Finished payouts with a case, and stuck ones, are listed until a person has decided; searches find them.
+#[test]
+fn what_waits_for_a_person_is_listed_found_and_closed() {
+    let server = Server::new();
+    let admin = server.admin();
+    let payout = stuck(&admin, "1000.01");
+    let reviews = |reason: &str| {
+        let page = admin.get(&format!("/v1/review?kind=payout&reason={reason}")).is(200);
+        page["data"].as_array().unwrap().len()
+    };
+    assert_eq!((reviews("stuck"), reviews("case")), (1, 0));
+    let listed = admin.get("/v1/payouts?status=STUCK&channel=silent&amount=1000.01").is(200);
+    assert_eq!(listed["data"][0]["id"], payout["id"]);
+    let (olga, abid) = (admin.key("Olga", "operator", None), admin.key("Abid", "approver", None));
+    olga.resolve("d-1", &payout, "confirm_not_paid").is(202);
+    abid.resolve("d-2", &payout, "confirm_not_paid").is(200);
+    assert_eq!((reviews("stuck"), reviews("case")), (0, 0));
+    admin.tell("silent", &said(&payout, "completed")).is(200);
+    assert_eq!((reviews("stuck"), reviews("case")), (0, 1));
+
+    let path = format!("/v1/payouts/{}/case/close", id(&payout));
+    let version = admin.payout(id(&payout))["version"].clone();
+    let close = |caller: &Caller, key: &str, version: &Value| {
+        let body = json!({"reason": "the merchant has paid it back", "expected_version": version});
+        caller.move_money(key, &path, &body)
+    };
+    let mina = admin.key("Mina", "merchant", Some("m1"));
+    close(&mina, "c-0", &version).refused(403, "forbidden");
+    close(&olga, "c-1", &json!(1)).refused(409, "stale_version");
+    let proposed = close(&olga, "c-2", &version).is(202);
+    assert_eq!(proposed["pending_decision"]["decision"], "close_case");
+    close(&olga, "c-3", &version).refused(409, "second_person_needed");
+    let closed = close(&abid, "c-4", &version).is(200);
+    assert_eq!(
+        (&closed["status"], &closed["reason"]),
+        (&json!("LATE_SUCCESS"), &json!("paid_after_release"))
+    );
+    close(&abid, "c-5", &closed["version"]).refused(409, "no_open_case");
+    assert_eq!((reviews("stuck"), reviews("case")), (0, 0));
+    assert_eq!(audited(&admin, "payout.close_case").len(), 1);
+
+    for q in [payout["id"].as_str().unwrap(), payout["reference"].as_str().unwrap()] {
+        let found = admin.get(&format!("/v1/find?q={q}")).is(200);
+        assert_eq!(found["data"][0]["id"], payout["id"], "{q}");
+    }
+    let overview = admin.get("/v1/overview").is(200);
+    let late =
+        overview["flows"].as_array().unwrap().iter().find(|it| it["status"] == "LATE_SUCCESS");
+    let late = late.unwrap();
+    assert_eq!((&late["count"], &late["amount"]), (&json!(1), &json!("1000.01")));
+    assert_eq!(overview["review"], json!([]));
+    admin.books_hold();
+}
