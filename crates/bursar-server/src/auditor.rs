@@ -1,4 +1,5 @@
-//! The auditor: goes along the hash chain in the background, closes days, and publishes the head as an anchor.
+//! The auditor: goes along the hash chain in the background, closes days, compares the accounts with each closing, and
+//! publishes the head as an anchor.
 //!
 //! Every process has one. They do the same work and find the same closings; a closing or an anchor that is there already
 //! changes nothing.
@@ -14,7 +15,7 @@ use bursar_core::ledger::verify::ChainEnd;
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Anchor, Change, Content, RecordKey, Registration};
 use bursar_core::turn::SavedCommit;
-use bursar_store::{Browse as _, Query as _, page_size};
+use bursar_store::{Browse as _, Query as _, Walk as _, page_size};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::App;
@@ -85,6 +86,8 @@ struct Auditor {
     chain: ChainEnd,
     /// Commits to read next.
     size: u32,
+    /// The closing that the accounts were last compared with.
+    compared: Option<u64>,
     /// The hour of the last look for an anchor; first the one in which the process started.
     hour: i64,
 }
@@ -113,6 +116,7 @@ impl Auditor {
         if this.since.is_over(now.saturating_sub(GRACE).unwrap_or(now)) {
             this.close(app).await?;
         }
+        this.compare(app).await?;
         this.anchor(app, now).await?;
         Ok(Step::End)
     }
@@ -125,6 +129,7 @@ impl Auditor {
             since: SinceClosing::new(last),
             chain: ChainEnd::after(hash),
             size: 1,
+            compared: None,
             hour: hour(app.0.host.now()),
         })
     }
@@ -138,24 +143,9 @@ impl Auditor {
                 .push(format!("commit {expected} is missing: commit {} follows", commit.seq));
         }
         self.since.add(commit);
-        let known = app.0.audited.get().differences;
-        let found = u64::try_from(differences.len()).unwrap_or(u64::MAX);
-        app.0.audited.set(Checked {
-            sequence: commit.seq,
-            at: Some(app.0.host.now()),
-            differences: known.saturating_add(found),
-        });
-        for difference in &differences {
-            tracing::error!(difference, "the books were changed");
-        }
-        if let Some(first) = differences.first() {
-            let detail = format!(
-                "{first}. Stop posting, run `bursar ledger verify`, and restore from a backup"
-            );
-            let change = Change::SetAlert { name: ALERT.to_owned(), is_raised: true, detail };
-            app.ask(Registration { actor: "bursar".to_owned(), change }).await?;
-        }
-        Ok(())
+        let (sequence, at) = (commit.seq, Some(app.0.host.now()));
+        app.0.audited.set(Checked { sequence, at, ..app.0.audited.get() });
+        raise(app, &differences).await
     }
 
     /// Writes the closing as of the last commit that was checked, in parts.
@@ -174,6 +164,18 @@ impl Auditor {
         }
         self.since = SinceClosing::new(Some(closing));
         Ok(())
+    }
+
+    /// Compares the accounts with the last closing and the postings behind it, once for each closing.
+    async fn compare(&mut self, app: &App) -> Result<(), Problem> {
+        let closing = self.since.before.map(|closing| closing.seq);
+        if self.compared == closing {
+            return Ok(());
+        }
+        let verify = app.0.readers.report(async |store| store.verify_since_closing().await);
+        let verified = verify.await?.map(|(_, report)| report.differences);
+        self.compared = closing;
+        raise(app, &verified.unwrap_or_default()).await
     }
 
     /// Publishes the head once an hour, if something was appended since the last time.
@@ -212,6 +214,23 @@ impl Auditor {
         self.hour = hour;
         Ok(())
     }
+}
+
+/// Counts differences, and raises an alert for the first.
+async fn raise(app: &App, differences: &[String]) -> Result<(), Problem> {
+    let Some(first) = differences.first() else { return Ok(()) };
+    for difference in differences {
+        tracing::error!(difference, "the books were changed");
+    }
+    let checked = app.0.audited.get();
+    let found = u64::try_from(differences.len()).unwrap_or(u64::MAX);
+    let differences = checked.differences.saturating_add(found);
+    app.0.audited.set(Checked { differences, ..checked });
+    let detail =
+        format!("{first}. Stop posting, run `bursar ledger verify`, and restore from a backup");
+    let change = Change::SetAlert { name: ALERT.to_owned(), is_raised: true, detail };
+    app.ask(Registration { actor: "bursar".to_owned(), change }).await?;
+    Ok(())
 }
 
 /// Counts hours.

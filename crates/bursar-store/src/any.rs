@@ -1,6 +1,6 @@
 //! One type for all persistent stores, for callers that choose the store at run time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,7 +22,8 @@ use crate::browse::{
     Scan,
 };
 use crate::{
-    Postgres, PostgresTurn, Query, SchemaVersion, Sqlite, SqliteTurn, Store, StoreError, Turn,
+    Lookup, Postgres, PostgresTurn, Query, SchemaVersion, Sqlite, SqliteTurn, Store, StoreError,
+    Turn,
 };
 
 /// The location of the books.
@@ -151,13 +152,25 @@ macro_rules! forward {
     };
 }
 
+impl Lookup for AnyStore {
+    forward! {
+        planned(plan: &ReadPlan) -> ReadSet;
+        bookings(references: &BTreeSet<(Name, String)>) -> Vec<(Cursor, Transaction)>;
+        repeated_references(limit: u32) -> Vec<(Name, String)>;
+        last_events(resources: &[String]) -> Vec<(u64, FeedEvent)>;
+        hold_rows(after: Option<&HoldKey>, limit: u32) -> Vec<(HoldKey, Hold)>;
+        due_rows(after: Option<&(Due, FlowId)>, limit: u32) -> Vec<(Due, FlowId)>;
+        missing_due(rows: &[(Due, FlowId)]) -> Vec<(Due, FlowId)>;
+        missing_flows(ids: &[FlowId]) -> Vec<FlowId>;
+        flows_by_id(ids: &[FlowId]) -> Vec<Option<Flow>>;
+    }
+}
+
 impl Query for AnyStore {
     forward! {
         accounts() -> Vec<(Name, Account)>;
-        holds() -> Vec<(HoldKey, Hold)>;
         flow(id: FlowId) -> Option<Flow>;
         flows(after: Option<FlowId>, limit: u32) -> Vec<Flow>;
-        due() -> Vec<(Due, FlowId)>;
         all_reviews() -> Vec<Review>;
         tallies(prefix: &str) -> BTreeMap<String, Tally>;
         closings() -> Vec<Closing>;
@@ -181,7 +194,6 @@ impl Scan for AnyStore {
         flow_keys(filter: &FlowFilter, range: (FlowId, FlowId), limit: usize) -> Vec<(FlowId, String)>;
         lane_keys(lane: &str, before: LaneCursor, limit: usize) -> Vec<LaneCursor>;
         review_rows(filter: &ReviewFilter, after: ReviewCursor, limit: usize) -> Vec<Review>;
-        flows_by_id(ids: &[FlowId]) -> Vec<Option<Flow>>;
     }
 }
 

@@ -9,6 +9,7 @@ pub mod bulk;
 mod chain_row;
 mod chart_lines;
 mod error;
+mod lookup;
 mod memory;
 mod postgres;
 mod postings;
@@ -16,6 +17,7 @@ mod review_row;
 mod schema;
 mod sqlite;
 mod turn;
+mod verify;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -23,12 +25,12 @@ use std::future::Future;
 use std::time::Duration;
 
 use bursar_core::feed::{Cursor, FeedEvent};
-use bursar_core::flow::{Due, Flow, Review};
+use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::{CommitId, FlowId, TransactionId};
 use bursar_core::ledger::closing::{ClosedAccount, Closing};
 use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
-use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
+use bursar_core::ledger::{Account, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::turn::{Commit, ReadPlan, ReadSet, SavedCommit, Tally};
 
@@ -38,6 +40,7 @@ pub use browse::{
     ReviewCursor, ReviewFilter, ReviewPage, Scan, WaitingReviews, waiting,
 };
 pub use error::StoreError;
+pub use lookup::Lookup;
 pub use memory::{Memory, MemoryTurn};
 pub use postgres::{Postgres, PostgresTurn};
 pub use schema::SchemaVersion;
@@ -71,10 +74,8 @@ pub trait Turn {
 }
 
 /// Reads of the books outside turns.
-pub trait Query {
+pub trait Query: Lookup {
     fn accounts(&mut self) -> impl Future<Output = Result<Vec<(Name, Account)>, StoreError>>;
-
-    fn holds(&mut self) -> impl Future<Output = Result<Vec<(HoldKey, Hold)>, StoreError>>;
 
     fn flow(&mut self, id: FlowId) -> impl Future<Output = Result<Option<Flow>, StoreError>>;
 
@@ -84,9 +85,6 @@ pub trait Query {
         after: Option<FlowId>,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<Flow>, StoreError>>;
-
-    /// All due rows, by lane and time.
-    fn due(&mut self) -> impl Future<Output = Result<Vec<(Due, FlowId)>, StoreError>>;
 
     /// All rows of the list of reviews, in the order of their flows.
     fn all_reviews(&mut self) -> impl Future<Output = Result<Vec<Review>, StoreError>>;

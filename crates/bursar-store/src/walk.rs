@@ -3,24 +3,26 @@
 use std::future::Future;
 
 use bursar_core::feed::Cursor;
-use bursar_core::flow::Flow;
-use bursar_core::ledger::Transaction;
+use bursar_core::flow::Due;
+use bursar_core::ids::FlowId;
 use bursar_core::ledger::closing::Closing;
 use bursar_core::ledger::journal::JournalError;
 use bursar_core::ledger::rulebook::Rulebook;
-use bursar_core::ledger::verify::{Derived, Report, SinceVerifier, Verifier};
+use bursar_core::ledger::verify::{Report, SinceVerifier};
 use bursar_core::ledger::views::{AsOf, BalanceFold, TrialBalance, TrialBalanceFold};
+use bursar_core::ledger::{Hold, HoldKey, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::turn::SavedCommit;
 
+use crate::verify::verify;
 use crate::{Query, StoreError};
 
 /// Target number of transactions per page, estimated from the commits of the page before.
 const PAGE: u64 = 5_000;
 /// Most commits per page: bounds memory if the estimate is wrong.
 const COMMITS: u64 = 64;
-/// Flows, or transactions of one merchant, per page.
-const ROWS: u32 = 5_000;
+/// Rows of a list, or transactions of one merchant, per page.
+pub(crate) const ROWS: u32 = 5_000;
 
 pub trait Walk: Query {
     /// Every commit in order.
@@ -112,18 +114,30 @@ pub trait Walk: Query {
         }
     }
 
-    /// Every flow in order.
-    fn each_flow(
-        &mut self,
-        mut visit: impl FnMut(&Flow),
-    ) -> impl Future<Output = Result<(), StoreError>> {
+    /// Every hold, in the order of their keys.
+    fn holds(&mut self) -> impl Future<Output = Result<Vec<(HoldKey, Hold)>, StoreError>> {
         async move {
-            let mut after = None;
+            let mut holds = Vec::new();
             loop {
-                let page = self.flows(after, ROWS).await?;
-                let Some(last) = page.last() else { return Ok(()) };
-                after = Some(last.id);
-                page.iter().for_each(&mut visit);
+                let page = self.hold_rows(holds.last().map(|(key, _)| key), ROWS).await?;
+                if page.is_empty() {
+                    return Ok(holds);
+                }
+                holds.extend(page);
+            }
+        }
+    }
+
+    /// Every due row, by lane and time.
+    fn due(&mut self) -> impl Future<Output = Result<Vec<(Due, FlowId)>, StoreError>> {
+        async move {
+            let mut due = Vec::new();
+            loop {
+                let page = self.due_rows(due.last(), ROWS).await?;
+                if page.is_empty() {
+                    return Ok(due);
+                }
+                due.extend(page);
             }
         }
     }
@@ -173,20 +187,6 @@ pub trait Walk: Query {
         }
     }
 
-    /// The rows that the store derived from the commits.
-    fn derived(&mut self) -> impl Future<Output = Result<Derived, StoreError>> {
-        async move {
-            Ok(Derived {
-                holds: self.holds().await?,
-                due: self.due().await?,
-                reviews: self.all_reviews().await?,
-                tallies: self.tallies("").await?,
-                labels: self.labels().await?,
-                end: self.end().await?,
-            })
-        }
-    }
-
     /// Verifies only what came since the last closing: the chain, and the balances and turnovers of accounts. Memory does not
     /// grow with the history. None if there is no closing. Call `read_at_one_moment` first if another process may write.
     fn verify_since_closing(
@@ -211,27 +211,16 @@ pub trait Walk: Query {
 
     /// Recomputes the books from their postings. Call `read_at_one_moment` first if another process may write.
     fn verify(&mut self, rulebook: &Rulebook) -> impl Future<Output = Result<Report, StoreError>> {
-        async move {
-            let accounts = self.accounts().await?;
-            let mut verifier = Verifier::new(rulebook, &accounts)
-                .with(self.indexed_entries().await?)
-                .with_closings(&self.closings().await?);
-            let (mut after, mut commits) = (0, 1);
-            loop {
-                let page = self.history(after, commits).await?;
-                let Some(last) = page.last() else { break };
-                let closed = self.closed_rows((after.saturating_add(1), last.seq)).await?;
-                after = last.seq;
-                commits = page_size(&page);
-                for commit in &page {
-                    verifier.add(commit);
-                    let rows = closed.iter().filter(|(seq, _)| *seq == commit.seq);
-                    verifier.add_closed(&rows.map(|(_, row)| row).collect::<Vec<_>>());
-                }
-            }
-            self.each_flow(|flow| verifier.add_flow(flow)).await?;
-            Ok(verifier.finish(&accounts, &self.derived().await?))
-        }
+        verify(self, rulebook, |_| {})
+    }
+
+    /// Same, and shows how far it is after each page.
+    fn verify_with_progress(
+        &mut self,
+        rulebook: &Rulebook,
+        progress: impl FnMut(&Report),
+    ) -> impl Future<Output = Result<Report, StoreError>> {
+        verify(self, rulebook, progress)
     }
 }
 

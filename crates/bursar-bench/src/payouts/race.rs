@@ -10,7 +10,7 @@ use bursar_core::rules::Rules;
 use bursar_core::turn::{Commit, FlowWrite, HoldWrite};
 use bursar_node::failure::Failure;
 use bursar_node::terminal;
-use bursar_store::Query as _;
+use bursar_store::Walk as _;
 use tokio::runtime::Runtime;
 
 use super::driver::{Commits, Driver, open};

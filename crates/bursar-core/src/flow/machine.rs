@@ -11,12 +11,14 @@ use uuid::Uuid;
 use super::{Due, Flow};
 use crate::flow::host::NextAction;
 use crate::flow::{Effect, Load};
+use crate::ids::{self, FlowId};
 use crate::ledger::Admission;
 use crate::ledger::funds::Funds;
+use crate::ledger::rulebook::Rulebook;
 use crate::ledger::verify::{LastEvent, Verifier};
 use crate::rejection::Rejection;
 use crate::rules::Rules;
-use crate::turn::{Draft, Reads};
+use crate::turn::{Draft, ReadPlan, Reads};
 
 /// Static properties of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +37,13 @@ pub struct KindInfo {
     pub waiting: &'static [&'static str],
     /// How its workflows are started, if a Temporal cluster can drive its flows.
     pub outbox: Option<OutboxInfo>,
+}
+
+impl KindInfo {
+    /// The id in the name of a flow of this kind.
+    pub fn flow_id(&self, name: &str) -> Option<FlowId> {
+        ids::parse(name, self.prefix).map(FlowId::from_uuid)
+    }
 }
 
 /// One lane, or one lane for each channel.
@@ -243,6 +252,9 @@ pub(crate) trait Machine: Kind {
 
     /// Whether the state agrees with the last emitted event.
     fn matches_last_event(&self, flow: &Flow, last: &LastEvent) -> bool;
+
+    /// Plans the records that `check` needs: holds and references.
+    fn plan_check(&self, _name: &str, _rulebook: &Rulebook, _plan: &mut ReadPlan) {}
 
     /// Checks the flow against the books.
     fn check(&self, flow: &Flow, name: &str, books: &mut Verifier<'_>);

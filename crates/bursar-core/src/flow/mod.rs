@@ -166,6 +166,11 @@ impl Flow {
         ids::name(self.state.info().prefix, self.id.uuid())
     }
 
+    /// The id in the name of a flow of any kind.
+    pub fn id_in(name: &str) -> Option<FlowId> {
+        KINDS.iter().find_map(|kind| kind.flow_id(name))
+    }
+
     /// External references, oldest first: channel or provider, and reference.
     pub fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         self.state.references()
@@ -238,7 +243,7 @@ pub fn check_version(
 /// Whether a reference, in any epoch, is the name of a flow that the ledger books for.
 pub(crate) fn is_flow_name(reference: &str) -> bool {
     let name = reference.split_once('#').map_or(reference, |(name, _)| name);
-    KINDS.iter().any(|kind| kind.owns_money && ids::is_name(kind.prefix, name))
+    KINDS.iter().any(|kind| kind.owns_money && kind.flow_id(name).is_some())
 }
 
 /// Whether merchants can receive events of this family.

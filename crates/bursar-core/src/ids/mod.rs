@@ -229,11 +229,6 @@ pub(crate) fn name(prefix: &str, uuid: Uuid) -> String {
     text
 }
 
-/// Whether the text is a name with this prefix.
-pub(crate) fn is_name(prefix: &str, text: &str) -> bool {
-    parse(text, prefix).is_some()
-}
-
 /// Ids of one prefix sort by time, and randomly within a millisecond.
 fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
     let bytes = seed.derive(prefix, number);
@@ -262,7 +257,7 @@ fn format_into<'r>(prefix: &str, uuid: Uuid, room: &'r mut [u8; SPELLED_MAX]) ->
 }
 
 /// Accepts exactly what `Display` writes, so that one id has one spelling.
-fn parse(text: &str, prefix: &str) -> Option<Uuid> {
+pub(crate) fn parse(text: &str, prefix: &str) -> Option<Uuid> {
     let digits = text.strip_prefix(prefix)?.strip_prefix('_')?;
     let is_canonical = digits.len() == 32
         && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));

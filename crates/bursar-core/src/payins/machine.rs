@@ -12,10 +12,11 @@ use crate::flow::{Due, Effect, Flow, Kind, KindInfo, Machine, Never, Progress};
 use crate::ids::PayInId;
 use crate::ledger::Admission;
 use crate::ledger::funds::Funds;
+use crate::ledger::rulebook::Rulebook;
 use crate::ledger::verify::{LastEvent, Verifier};
 use crate::rejection::Rejection;
 use crate::rules::Rules;
-use crate::turn::{Draft, Reads};
+use crate::turn::{Draft, ReadPlan, Reads};
 
 impl Kind for PayIn {
     const INFO: KindInfo = KindInfo {
@@ -101,6 +102,10 @@ impl Machine for PayIn {
     /// A pay-in emits an event for every change.
     fn matches_last_event(&self, flow: &Flow, last: &LastEvent) -> bool {
         last.agrees_with(flow)
+    }
+
+    fn plan_check(&self, name: &str, _: &Rulebook, plan: &mut ReadPlan) {
+        plan.references.insert((BOOKING.into(), name.to_owned()));
     }
 
     /// A pay-in is booked if and only if the provider has the money.

@@ -21,10 +21,11 @@ use crate::flow::{
 use crate::ids::{PayoutId, Seed};
 use crate::ledger::Admission;
 use crate::ledger::funds::Funds;
-use crate::ledger::verify::{Ending, LastEvent, Verifier};
+use crate::ledger::rulebook::Rulebook;
+use crate::ledger::verify::{Ending, LastEvent, Verifier, hold_key};
 use crate::rejection::Rejection;
 use crate::rules::Rules;
-use crate::turn::{Draft, Reads};
+use crate::turn::{Draft, ReadPlan, Reads};
 
 impl Kind for Payout {
     const INFO: KindInfo = KindInfo {
@@ -161,6 +162,10 @@ impl Machine for Payout {
     /// A payout emits an event for every status; evidence that arrives between two events changes other fields.
     fn matches_last_event(&self, flow: &Flow, last: &LastEvent) -> bool {
         last.kind == self.state.event() && last.agrees_in(&["fee", "vat", "channel"], flow)
+    }
+
+    fn plan_check(&self, name: &str, rulebook: &Rulebook, plan: &mut ReadPlan) {
+        plan.holds.extend(hold_key(rulebook, RESERVE, name));
     }
 
     fn check(&self, _flow: &Flow, name: &str, books: &mut Verifier<'_>) {

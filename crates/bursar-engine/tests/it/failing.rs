@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bursar_core::flow::Flow;
 use bursar_core::ids::Seed;
-use bursar_core::ledger::verify::Verifier;
 use bursar_core::payouts::{Call, Create, Order};
 use bursar_core::turn::{Ask as _, Body};
 use bursar_engine::{Alert, Clock, Handle, Host, Limits, Outside, TestClock, Unanswered};
@@ -54,16 +53,7 @@ fn statuses(flows: &[Flow]) -> BTreeMap<(&str, &str), usize> {
 }
 
 pub(crate) async fn assert_sound(books: &mut impl Query) {
-    let rules = rules();
-    let accounts = books.accounts().await.unwrap();
-    let mut verifier = Verifier::new(&rules.rulebook, &accounts);
-    for commit in books.history(0, u32::MAX).await.unwrap() {
-        verifier.add(&commit);
-    }
-    for flow in flows(books).await {
-        verifier.add_flow(&flow);
-    }
-    let report = verifier.finish(&accounts, &books.derived().await.unwrap());
+    let report = books.verify(&rules().rulebook).await.unwrap();
     assert_eq!(report.differences, Vec::<String>::new());
 }
 

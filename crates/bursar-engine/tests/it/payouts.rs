@@ -7,7 +7,6 @@ use bursar_core::flow::Flow;
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::ids::Seed;
 use bursar_core::ledger;
-use bursar_core::ledger::verify::Verifier;
 use bursar_core::payouts::Payout;
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Body, Reply, SavedCommit};
@@ -138,15 +137,7 @@ impl Environment {
             "exactly the paid payouts are settled"
         );
 
-        let accounts = store.accounts().await.unwrap();
-        let mut verifier = Verifier::new(&self.rules.rulebook, &accounts);
-        for commit in store.history(0, u32::MAX).await.unwrap() {
-            verifier.add(&commit);
-        }
-        for flow in store.flows(None, u32::MAX).await.unwrap() {
-            verifier.add_flow(&flow);
-        }
-        let report = verifier.finish(&accounts, &store.derived().await.unwrap());
+        let report = store.verify(&self.rules.rulebook).await.unwrap();
         assert_eq!(report.differences, Vec::<String>::new());
     }
 }

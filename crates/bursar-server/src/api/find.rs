@@ -2,17 +2,17 @@
 
 use axum::Json as Reply;
 use axum::extract::State;
-use bursar_core::flow::{Flow, KINDS, Kind as _};
+use bursar_core::flow::{Flow, Kind as _};
 use bursar_core::ids::{FlowId, TransactionId};
 use bursar_core::payouts::Payout;
 use bursar_core::registry::{Kind, RecordKey};
-use bursar_store::{AnyStore, Browse as _, FlowFilter, Query as _, Scan as _, StoreError};
+use bursar_store::{AnyStore, Browse as _, FlowFilter, Lookup as _, Query as _, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::lists::{Listed, bad_cursor, parse_id, parse_name, write_id};
+use super::lists::{Listed, bad_cursor, parse_id, write_id};
 use crate::App;
 use crate::access::{AccessRow, EVERY_ROLE};
 use crate::auth::Caller;
@@ -102,7 +102,7 @@ pub(super) async fn find(
 
 /// What an index finds.
 async fn exact(store: &mut AnyStore, caller: &Caller, q: &str) -> Result<Vec<Found>, StoreError> {
-    let named = KINDS.iter().find_map(|kind| parse_name(kind.prefix, q));
+    let named = Flow::id_in(q);
     let known = store.flows_known_as(q, LIMIT).await?;
     let ids: Vec<FlowId> = named.into_iter().chain(known.iter().copied()).collect();
     let flows = store.flows_by_id(&ids).await?;

@@ -4,7 +4,7 @@ use axum::Json as Reply;
 use bursar_core::flow::{self, Flow, ReviewReason};
 use bursar_core::ids::FlowId;
 use bursar_core::registry::{Kind, Record};
-use bursar_store::{Browse as _, FlowFilter, Query as _, ReviewCursor, ReviewFilter, Scan as _};
+use bursar_store::{Browse as _, FlowFilter, Lookup as _, Query as _, ReviewCursor, ReviewFilter};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -90,13 +90,7 @@ impl<T> Listed<T> {
 
 /// The id of a flow, with the prefix of its kind.
 pub(super) fn parse_id<K: flow::Kind>(text: &str) -> Option<FlowId> {
-    parse_name(K::INFO.prefix, text)
-}
-
-/// The id of a flow, if the text is the name of one with this prefix.
-pub(super) fn parse_name(prefix: &str, text: &str) -> Option<FlowId> {
-    let digits = text.strip_prefix(prefix)?.strip_prefix('_')?;
-    format!("{}_{digits}", FlowId::PREFIX).parse().ok()
+    K::INFO.flow_id(text)
 }
 
 pub(super) fn write_id<K: flow::Kind>(id: FlowId) -> String {

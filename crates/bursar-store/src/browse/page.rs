@@ -7,7 +7,7 @@ use bursar_core::ids::FlowId;
 use jiff::Timestamp;
 
 use super::filter::{FlowFilter, ReviewFilter};
-use crate::StoreError;
+use crate::{Lookup, StoreError};
 
 /// Rows scanned for one page whose filter has no index. The page then says how far it came.
 const BUDGET: usize = 20_000;
@@ -41,12 +41,6 @@ pub trait Scan {
         after: ReviewCursor,
         limit: usize,
     ) -> impl Future<Output = Result<Vec<Review>, StoreError>>;
-
-    /// These flows in this order. None for a flow that cannot be decoded: it must not hide the others.
-    fn flows_by_id(
-        &mut self,
-        ids: &[FlowId],
-    ) -> impl Future<Output = Result<Vec<Option<Flow>>, StoreError>>;
 }
 
 /// Since when a flow waits, and its id.
@@ -110,7 +104,7 @@ impl<C: Copy> Page<C> {
     /// Adds the flows that the filter admits. True if the page is full.
     pub(super) async fn fill(
         &mut self,
-        store: &mut (impl Scan + ?Sized),
+        store: &mut (impl Lookup + ?Sized),
         keys: Vec<(C, FlowId)>,
         filter: &FlowFilter,
     ) -> Result<bool, StoreError> {

@@ -11,16 +11,12 @@ use bursar_core::numscript::Name;
 use bursar_core::registry::{Kind, Record, RecordKey};
 use jiff::Timestamp;
 
-use super::Memory;
+use super::{Memory, at_most};
 use crate::StoreError;
 use crate::browse::{
     AuditCursor, Browse, FlowFilter, LaneCursor, OVERDUE_MAX, Overdue, RecordPage, ReviewCursor,
     ReviewFilter, Scan, is_of,
 };
-
-fn at_most(limit: u32) -> usize {
-    usize::try_from(limit).unwrap_or(usize::MAX)
-}
 
 impl Scan for Memory {
     async fn flow_keys(
@@ -66,10 +62,6 @@ impl Scan for Memory {
         rows.sort_by_key(|row| (row.since, row.flow));
         rows.truncate(limit);
         Ok(rows)
-    }
-
-    async fn flows_by_id(&mut self, ids: &[FlowId]) -> Result<Vec<Option<Flow>>, StoreError> {
-        Ok(ids.iter().map(|id| self.flows.get(id).map(|flow| Flow::clone(flow))).collect())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The books in memory: the oracle for the other stores. They end with the process.
 
 mod browse;
+mod lookup;
 mod query;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,44 +68,7 @@ impl Store for Memory {
 
 impl Turn for MemoryTurn<'_> {
     async fn load(&mut self, plan: &ReadPlan) -> Result<ReadSet, StoreError> {
-        let memory = &self.0;
-        let account =
-            |key: &AccountKey| Some((Name::clone(&key.0), memory.accounts.get(key)?.clone()));
-        let reference = |key: &(Name, String)| {
-            let id = *memory.references.get(key)?;
-            let request_hash = memory.find_transaction(id)?.request_hash;
-            Some(KnownReference {
-                event: Name::clone(&key.0),
-                reference: key.1.clone(),
-                id,
-                request_hash,
-            })
-        };
-        Ok(ReadSet {
-            time: memory.commits.last().map(|commit| commit.time),
-            accounts: plan.accounts.iter().filter_map(account).collect(),
-            references: plan.references.iter().filter_map(reference).collect(),
-            transactions: plan
-                .transactions
-                .iter()
-                .filter_map(|id| memory.find_transaction(*id).cloned())
-                .collect(),
-            holds: plan
-                .holds
-                .iter()
-                .filter_map(|key| Some((key.clone(), memory.holds.get(key)?.clone())))
-                .collect(),
-            flows: memory.planned_flows(plan),
-            unreadable: Vec::new(),
-            control: plan.control.then(|| memory.control.clone()),
-            registry: plan
-                .registry
-                .iter()
-                .filter_map(|key| memory.registry.get(key).cloned().map(Arc::new))
-                .collect(),
-            unreadable_records: Vec::new(),
-            keys: plan.keys.iter().filter_map(|key| memory.keys.get(key).cloned()).collect(),
-        })
+        Ok(self.0.read(plan))
     }
 
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
@@ -152,9 +116,59 @@ impl Turn for MemoryTurn<'_> {
 }
 
 impl Memory {
+    fn read(&self, plan: &ReadPlan) -> ReadSet {
+        let account =
+            |key: &AccountKey| Some((Name::clone(&key.0), self.accounts.get(key)?.clone()));
+        let reference = |key: &(Name, String)| {
+            let id = *self.references.get(key)?;
+            let request_hash = self.find_transaction(id)?.request_hash;
+            Some(KnownReference {
+                event: Name::clone(&key.0),
+                reference: key.1.clone(),
+                id,
+                request_hash,
+            })
+        };
+        ReadSet {
+            time: self.commits.last().map(|commit| commit.time),
+            accounts: plan.accounts.iter().filter_map(account).collect(),
+            references: plan.references.iter().filter_map(reference).collect(),
+            transactions: plan
+                .transactions
+                .iter()
+                .filter_map(|id| self.find_transaction(*id).cloned())
+                .collect(),
+            holds: plan
+                .holds
+                .iter()
+                .filter_map(|key| Some((key.clone(), self.holds.get(key)?.clone())))
+                .collect(),
+            flows: self.planned_flows(plan),
+            unreadable: Vec::new(),
+            control: plan.control.then(|| self.control.clone()),
+            registry: plan
+                .registry
+                .iter()
+                .filter_map(|key| self.registry.get(key).cloned().map(Arc::new))
+                .collect(),
+            unreadable_records: Vec::new(),
+            keys: plan.keys.iter().filter_map(|key| self.keys.get(key).cloned()).collect(),
+        }
+    }
+
     fn find_transaction(&self, id: TransactionId) -> Option<&Transaction> {
         let (commit, position) = self.positions.get(&id)?;
         self.commits.get(*commit)?.transactions.get(*position)
+    }
+
+    /// Changes a flow outside a turn, as a fault would: verification must find it.
+    pub fn overwrite_flow(&mut self, flow: Flow) {
+        self.flows.insert(flow.id, Arc::new(flow));
+    }
+
+    /// Changes the commits outside a turn, as a fault would.
+    pub fn overwrite_history(&mut self, commits: Vec<SavedCommit>) {
+        self.commits = commits;
     }
 
     fn all_flows(&self) -> impl DoubleEndedIterator<Item = &Flow> {
@@ -284,4 +298,8 @@ impl Memory {
             time: Some(last.time),
         })
     }
+}
+
+fn at_most(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use bursar_core::feed::{Cursor, FeedEvent};
-use bursar_core::flow::{Due, Flow, Review};
+use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::{FlowId, TransactionId};
 use bursar_core::ledger::closing::{ClosedAccount, Closing};
 use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
-use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
+use bursar_core::ledger::{Account, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::turn::{SavedCommit, Tally};
 
@@ -23,10 +23,6 @@ impl Query for Memory {
             .collect())
     }
 
-    async fn holds(&mut self) -> Result<Vec<(HoldKey, Hold)>, StoreError> {
-        Ok(self.holds.iter().map(|(key, hold)| (key.clone(), hold.clone())).collect())
-    }
-
     async fn flow(&mut self, id: FlowId) -> Result<Option<Flow>, StoreError> {
         Ok(self.flows.get(&id).map(|flow| Flow::clone(flow)))
     }
@@ -35,10 +31,6 @@ impl Query for Memory {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let later = self.all_flows().filter(|flow| after.is_none_or(|after| flow.id > after));
         Ok(later.take(limit).cloned().collect())
-    }
-
-    async fn due(&mut self) -> Result<Vec<(Due, FlowId)>, StoreError> {
-        Ok(self.due.iter().cloned().collect())
     }
 
     async fn all_reviews(&mut self) -> Result<Vec<Review>, StoreError> {
@@ -134,6 +126,7 @@ impl Query for Memory {
             postings: count(transactions().map(|transaction| transaction.postings.len()).sum()),
             events: count(self.commits.iter().map(|commit| commit.events.len()).sum()),
             audit: count(self.commits.iter().map(|commit| commit.audit.len()).sum()),
+            due: count(self.due.len()),
             head: self.last(),
         })
     }

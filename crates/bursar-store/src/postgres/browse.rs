@@ -48,11 +48,6 @@ impl Scan for Postgres {
         self.reconnect().await?;
         tallies::reviews(&self.session(), filter, after, limit).await
     }
-
-    async fn flows_by_id(&mut self, ids: &[FlowId]) -> Result<Vec<Option<Flow>>, StoreError> {
-        self.reconnect().await?;
-        flows::by_id(&self.session(), ids).await
-    }
 }
 
 impl Browse for Postgres {

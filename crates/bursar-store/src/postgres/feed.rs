@@ -129,6 +129,21 @@ pub(super) async fn of(
     session.query(&sql, &values).await?.iter().map(event).collect()
 }
 
+/// The number of events and the last event of each resource that has any.
+pub(super) async fn last(
+    session: &Session<'_, impl GenericClient>,
+    resources: &[String],
+) -> Result<Vec<(u64, FeedEvent)>, StoreError> {
+    let sql = format!(
+        "SELECT e.*, c.count FROM unnest($1::text[]) AS k (resource)
+         CROSS JOIN LATERAL (SELECT {EVENTS} FROM events e
+             WHERE e.resource = k.resource ORDER BY e.sequence DESC LIMIT 1) e
+         CROSS JOIN LATERAL (SELECT count(*) FROM events c WHERE c.resource = k.resource) c"
+    );
+    let found = |row| Ok((u64::try_from(get::<i64>(row, 7)?).map_err(damaged)?, event(row)?));
+    session.query(&sql, &[&resources]).await?.iter().map(found).collect()
+}
+
 /// `actor, action, resource, note, time`.
 pub(super) fn entry(row: &Row) -> Result<AuditEntry, StoreError> {
     Ok(AuditEntry {

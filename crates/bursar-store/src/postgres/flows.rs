@@ -171,18 +171,6 @@ pub(super) async fn by_id(
     Ok(ids.iter().map(|id| found.remove(id)).collect())
 }
 
-/// All due rows, in order.
-pub(super) async fn due(
-    session: &Session<'_, impl GenericClient>,
-) -> Result<Vec<(Due, FlowId)>, StoreError> {
-    let sql = "SELECT lane, due_at, flow FROM due ORDER BY lane, due_at, flow";
-    let row = |row| {
-        let due = Due { lane: get(row, 0)?, at: time(get(row, 1)?)? };
-        Ok((due, FlowId::from_uuid(get(row, 2)?)))
-    };
-    session.query(sql, &[]).await?.iter().map(row).collect()
-}
-
 pub(super) fn flow(row: &Row) -> Result<Flow, StoreError> {
     let DecodedFlow { state, backoff, host } =
         Flow::decode(get(row, 1)?, get(row, 5)?).map_err(damaged)?;

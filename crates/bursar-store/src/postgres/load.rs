@@ -1,7 +1,8 @@
 //! Loads the records of a read plan in a constant number of statements.
 
+use bursar_core::feed::Cursor;
 use bursar_core::ids::TransactionId;
-use bursar_core::ledger::{Account, AccountKey, HoldKey, Transaction};
+use bursar_core::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
 use bursar_core::money::Money;
 use bursar_core::numscript::Name;
 use bursar_core::turn::{KnownReference, ReadPlan, ReadSet};
@@ -63,10 +64,7 @@ pub(super) async fn load(
     let records = ReadSet {
         time: get::<Option<i64>>(head, 0)?.map(time).transpose()?,
         accounts: found_accounts(plan, &accounts, lines)?,
-        holds: holds?
-            .iter()
-            .map(|row| Ok((hold_key(row)?, row::hold(row, 2)?)))
-            .collect::<Result<_, StoreError>>()?,
+        holds: found_holds(&holds?)?,
         references: references?.iter().map(reference).collect::<Result<_, _>>()?,
         transactions,
         flows,
@@ -78,6 +76,24 @@ pub(super) async fn load(
         keys: flows::keys(session, plan).await?,
     };
     Ok((records, merchants_version))
+}
+
+/// The references, transactions and holds of a plan, without locks.
+pub(super) async fn unlocked(
+    session: &Session<'_, impl GenericClient>,
+    plan: &ReadPlan,
+) -> Result<ReadSet, StoreError> {
+    let references = references(session, plan).await?;
+    Ok(ReadSet {
+        references: references.iter().map(reference).collect::<Result<_, _>>()?,
+        transactions: transactions(session, plan).await?,
+        holds: found_holds(&holds(session, plan).await?)?,
+        ..ReadSet::default()
+    })
+}
+
+fn found_holds(rows: &[Row]) -> Result<Vec<(HoldKey, Hold)>, StoreError> {
+    rows.iter().map(|row| Ok((hold_key(row)?, row::hold(row, 2)?))).collect()
 }
 
 async fn accounts(
@@ -168,6 +184,13 @@ pub(super) fn transaction(row: &Row) -> Result<Transaction, StoreError> {
         reverts: reverts.map(TransactionId::from_uuid),
         postings: postings::decode(id, get(row, 11)?)?,
     })
+}
+
+/// The position of a transaction.
+pub(super) fn cursor(row: &Row) -> Result<Cursor, StoreError> {
+    let commit = u64::try_from(get::<i64>(row, 9)?).map_err(damaged)?;
+    let n = u64::try_from(get::<i64>(row, 10)?).map_err(damaged)?;
+    Ok(Cursor { commit, rows: n.saturating_add(1) })
 }
 
 /// `event, reference, id, request_hash`.

@@ -14,6 +14,7 @@ mod feed;
 mod flows;
 mod lanes;
 mod load;
+mod lookup;
 mod merchants;
 mod query;
 mod registry;

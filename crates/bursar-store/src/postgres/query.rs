@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use bursar_core::feed::{Cursor, FeedEvent};
-use bursar_core::flow::{Due, Flow, Review};
+use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::{FlowId, TransactionId};
 use bursar_core::ledger::closing::{ClosedAccount, Closing};
 use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
-use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
+use bursar_core::ledger::{Account, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::turn::{SavedCommit, Tally};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::load::{TRANSACTIONS, hold_key, transaction};
+use super::load::{TRANSACTIONS, cursor, transaction};
 use super::row::{self, get, hash};
 use super::{Postgres, classify, closings, control, feed, flows, tallies};
 use crate::chain_row;
@@ -32,14 +32,6 @@ impl Query for Postgres {
         rows.iter().map(account).collect()
     }
 
-    async fn holds(&mut self) -> Result<Vec<(HoldKey, Hold)>, StoreError> {
-        self.reconnect().await?;
-        let sql = "SELECT gl, reference, account, currency, amount, epoch, ended_by FROM holds
-                   ORDER BY gl, reference";
-        let rows = self.session().query(sql, &[]).await?;
-        rows.iter().map(|row| Ok((hold_key(row)?, row::hold(row, 2)?))).collect()
-    }
-
     async fn flow(&mut self, id: FlowId) -> Result<Option<Flow>, StoreError> {
         self.reconnect().await?;
         flows::find(&self.session(), id).await
@@ -48,11 +40,6 @@ impl Query for Postgres {
     async fn flows(&mut self, after: Option<FlowId>, limit: u32) -> Result<Vec<Flow>, StoreError> {
         self.reconnect().await?;
         flows::page(&self.session(), after, limit).await
-    }
-
-    async fn due(&mut self) -> Result<Vec<(Due, FlowId)>, StoreError> {
-        self.reconnect().await?;
-        flows::due(&self.session()).await
     }
 
     async fn all_reviews(&mut self) -> Result<Vec<Review>, StoreError> {
@@ -155,11 +142,7 @@ impl Query for Postgres {
         let addresses: Vec<&str> = addresses.iter().map(|address| &**address).collect();
         let values: [&(dyn ToSql + Sync); 4] =
             [&addresses, &number(after.commit), &number(after.rows), &i64::from(limit)];
-        let found = |row| {
-            let commit = u64::try_from(get::<i64>(row, 9)?).map_err(damaged)?;
-            let n = u64::try_from(get::<i64>(row, 10)?).map_err(damaged)?;
-            Ok((Cursor { commit, rows: n.saturating_add(1) }, transaction(row)?))
-        };
+        let found = |row| Ok((cursor(row)?, transaction(row)?));
         self.session().query(&sql, &values).await?.iter().map(found).collect()
     }
 
@@ -184,12 +167,13 @@ impl Query for Postgres {
         let head = self.head().await?;
         let sql = "SELECT (SELECT count(*) FROM transactions),
                           (SELECT coalesce(sum(json_array_length(postings::json)), 0)::bigint FROM transactions),
-                          (SELECT count(*) FROM events), (SELECT count(*) FROM audit)";
+                          (SELECT count(*) FROM events), (SELECT count(*) FROM audit), (SELECT count(*) FROM due)";
         let rows = self.session().query(sql, &[]).await?;
         let row = rows.first().ok_or_else(|| damaged("the counts are missing"))?;
         let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
         let (transactions, postings) = (number(0)?, number(1)?);
-        Ok(End { head, transactions, postings, events: number(2)?, audit: number(3)? })
+        let (events, audit) = (number(2)?, number(3)?);
+        Ok(End { head, transactions, postings, events, audit, due: number(4)? })
     }
 
     /// Every commit writes its own entries.

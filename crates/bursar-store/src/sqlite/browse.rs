@@ -47,10 +47,6 @@ impl Scan for Sqlite {
     ) -> Result<Vec<Review>, StoreError> {
         tallies::reviews(&self.connection, filter, after, limit)
     }
-
-    async fn flows_by_id(&mut self, ids: &[FlowId]) -> Result<Vec<Option<Flow>>, StoreError> {
-        flows::by_id(&self.connection, ids)
-    }
 }
 
 impl Browse for Sqlite {

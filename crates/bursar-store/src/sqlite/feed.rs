@@ -5,7 +5,7 @@ use bursar_core::ids::{CommitId, EventId};
 use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
-use super::load::{all, prepare};
+use super::load::{all, first, prepare};
 use super::row::get;
 use super::save::write;
 use crate::StoreError;
@@ -107,6 +107,25 @@ pub(super) fn of(
     );
     let after = i64::try_from(after).unwrap_or(i64::MAX);
     all(connection, &sql, params![resource, after, limit], event)
+}
+
+/// The number of events and the last event of each resource that has any.
+pub(super) fn last(
+    connection: &Connection,
+    resources: &[String],
+) -> Result<Vec<(u64, FeedEvent)>, StoreError> {
+    let sql = format!(
+        "SELECT {EVENTS}, (SELECT count(*) FROM events WHERE resource = ?1) FROM events e
+         WHERE e.resource = ?1 ORDER BY e.sequence DESC LIMIT 1"
+    );
+    let mut statement = prepare(connection, &sql)?;
+    let mut found = Vec::new();
+    for resource in resources {
+        found.extend(first(&mut statement, [resource], |row| {
+            Ok((u64::try_from(get::<i64>(row, 7)?).map_err(damaged)?, event(row)?))
+        })?);
+    }
+    Ok(found)
 }
 
 /// `actor, action, resource, note, time`.

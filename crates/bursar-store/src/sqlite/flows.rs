@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bursar_core::flow::{DecodedFlow, Due, Flow};
+use bursar_core::flow::{DecodedFlow, Flow};
 use bursar_core::idempotency::{Key, KnownKey};
 use bursar_core::ids::{EventId, FlowId};
 use bursar_core::turn::{Commit, DueClaim, FairClaim, FlowWrite, ReadPlan, ReadSet};
@@ -133,14 +133,6 @@ pub(super) fn by_id(
         }
     });
     found.collect()
-}
-
-/// All due rows, in order.
-pub(super) fn due(connection: &Connection) -> Result<Vec<(Due, FlowId)>, StoreError> {
-    let sql = "SELECT lane, due_at, flow FROM due ORDER BY lane, due_at, flow";
-    all(connection, sql, [], |row| {
-        Ok((Due { lane: get(row, 0)?, at: time(get(row, 1)?)? }, flow_id(row, 2)?))
-    })
 }
 
 fn claimed(connection: &Connection, claim: &DueClaim) -> Result<Vec<FlowId>, StoreError> {

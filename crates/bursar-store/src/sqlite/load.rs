@@ -133,7 +133,7 @@ fn posting(row: &Row<'_>) -> Result<Posting, StoreError> {
     })
 }
 
-fn transaction_id(bytes: [u8; 16]) -> TransactionId {
+pub(super) fn transaction_id(bytes: [u8; 16]) -> TransactionId {
     TransactionId::from_uuid(Uuid::from_bytes(bytes))
 }
 

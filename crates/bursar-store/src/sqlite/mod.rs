@@ -7,6 +7,7 @@ mod control;
 pub(crate) mod feed;
 pub(crate) mod flows;
 mod load;
+mod lookup;
 mod query;
 mod registry;
 mod row;

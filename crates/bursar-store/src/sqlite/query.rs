@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use bursar_core::feed::{Cursor, FeedEvent};
-use bursar_core::flow::{Due, Flow, Review};
+use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::ids::{FlowId, TransactionId};
 use bursar_core::ledger::closing::{ClosedAccount, Closing};
 use bursar_core::ledger::verify::{End, Head, IndexedEntries, LabelDigest};
-use bursar_core::ledger::{Account, Hold, HoldKey, Transaction};
+use bursar_core::ledger::{Account, Transaction};
 use bursar_core::numscript::Name;
 use bursar_core::turn::{SavedCommit, Tally};
 use rusqlite::params;
@@ -17,7 +17,7 @@ use super::load::{HEADERS, all, header, one, postings, transaction};
 use super::row::{self, get};
 use super::{Sqlite, account_index, classify, closings, control, feed, flows, tallies};
 use crate::chain_row;
-use crate::chart_lines::{damaged, parse, time};
+use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
 
 impl Query for Sqlite {
@@ -29,24 +29,12 @@ impl Query for Sqlite {
         })
     }
 
-    async fn holds(&mut self) -> Result<Vec<(HoldKey, Hold)>, StoreError> {
-        let sql = "SELECT gl, reference, account, currency, amount, epoch, ended_by FROM holds ORDER BY gl, reference";
-        all(&self.connection, sql, [], |row| {
-            let code = parse(&get::<i64>(row, 0)?.to_string(), "a GL code")?;
-            Ok((HoldKey { code, reference: get(row, 1)? }, row::hold(row, 2)?))
-        })
-    }
-
     async fn flow(&mut self, id: FlowId) -> Result<Option<Flow>, StoreError> {
         flows::find(&self.connection, id)
     }
 
     async fn flows(&mut self, after: Option<FlowId>, limit: u32) -> Result<Vec<Flow>, StoreError> {
         flows::page(&self.connection, after, limit)
-    }
-
-    async fn due(&mut self) -> Result<Vec<(Due, FlowId)>, StoreError> {
-        flows::due(&self.connection)
     }
 
     async fn all_reviews(&mut self) -> Result<Vec<Review>, StoreError> {
@@ -143,11 +131,12 @@ impl Query for Sqlite {
     async fn end(&mut self) -> Result<End, StoreError> {
         let head = self.head().await?;
         let sql = "SELECT (SELECT count(*) FROM transactions), (SELECT count(*) FROM postings),
-                          (SELECT count(*) FROM events), (SELECT count(*) FROM audit)";
+                          (SELECT count(*) FROM events), (SELECT count(*) FROM audit), (SELECT count(*) FROM due)";
         let end = one(&self.connection, sql, [], |row| {
             let number = |column| u64::try_from(get::<i64>(row, column)?).map_err(damaged);
             let (transactions, postings) = (number(0)?, number(1)?);
-            Ok(End { head, transactions, postings, events: number(2)?, audit: number(3)? })
+            let (events, audit) = (number(2)?, number(3)?);
+            Ok(End { head, transactions, postings, events, audit, due: number(4)? })
         })?;
         end.ok_or_else(|| damaged("the counts are missing"))
     }

@@ -9,7 +9,7 @@ use bursar_core::ledger::{LedgerEvent, Post};
 use bursar_core::payouts::{Cancel, Cancellation, Create, submit_lane};
 use bursar_core::rules::Rules;
 use bursar_core::turn::{DueClaim, ReadPlan};
-use bursar_store::{Postgres, Query, Sqlite, Store, Turn as _};
+use bursar_store::{Postgres, Query, Sqlite, Store, Turn as _, Walk as _};
 use jiff::SignedDuration;
 
 use crate::cluster::Cluster;
@@ -90,7 +90,7 @@ async fn a_key_has_one_reply(store: impl Store + Query) {
 on_every_store! { only_the_payout_changes_its_bookings, a_key_has_one_reply, }
 
 /// Tables, columns that the statement changes, and the statement.
-const CHANGES: [(&str, &[&str], &str); 21] = [
+const CHANGES: [(&str, &[&str], &str); 27] = [
     (
         "flows",
         &["state", "status"],
@@ -111,6 +111,16 @@ const CHANGES: [(&str, &[&str], &str); 21] = [
     ("flows", &["parent"], "UPDATE flows SET parent = zeroblob(16) WHERE status = 'READY'"),
     ("flows", &["sequence"], "UPDATE flows SET sequence = 5 WHERE status = 'READY'"),
     ("flows", &["id"], "DELETE FROM flows WHERE status = 'READY'"),
+    ("holds", &["ended_by"], "UPDATE holds SET ended_by = NULL WHERE ended_by IS NOT NULL"),
+    ("holds", &["epoch"], "UPDATE holds SET epoch = 2"),
+    ("holds", &["amount"], "UPDATE holds SET amount = amount + 1 WHERE ended_by IS NULL"),
+    ("holds", &["reference"], "DELETE FROM holds WHERE ended_by IS NULL"),
+    ("holds", &["reference"], "DELETE FROM holds WHERE ended_by IS NOT NULL"),
+    (
+        "holds",
+        &["reference"],
+        "INSERT INTO holds SELECT gl, 'forged', account, currency, amount, epoch, ended_by FROM holds WHERE ended_by IS NULL",
+    ),
     ("due", &["flow"], "DELETE FROM due"),
     ("due", &["due_at"], "UPDATE due SET due_at = due_at + 1"),
     ("due", &["lane"], "INSERT INTO due SELECT 'other', due_at, flow FROM due"),

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use bursar_core::ledger::verify::Verifier;
 use bursar_core::ledger::{self, Admission, LedgerEvent, Post, Posted, Transaction};
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Answer, Body, Reply, Request, TurnInput};
@@ -164,15 +163,11 @@ fn four_writers_on_one_hot_account_lose_nothing() {
         let (_, bank) =
             accounts.iter().find(|(address, _)| &**address == "assets:bank:b1:PKR").unwrap();
         assert_eq!(bank.balance.minor(), i64::from(posted) * 10_000);
-        let mut verifier = Verifier::new(&rules.rulebook, &accounts);
         let history = store.history(0, 1_000).await.unwrap();
         assert_eq!(followed, history.iter().map(|commit| commit.hash).collect::<Vec<_>>());
-        for commit in &history {
-            verifier.add(commit);
-        }
         let end = store.head().await.unwrap();
         assert_eq!(end.seq, 200);
-        let report = verifier.finish(&accounts, &store.derived().await.unwrap());
+        let report = store.verify(&rules.rulebook).await.unwrap();
         assert_eq!(report.differences, Vec::<String>::new());
         assert_eq!(deadlocks(&cluster.url()).await, 0);
     });
@@ -218,11 +213,7 @@ fn four_writers_with_contradicting_events_post_each_once() {
         {
             assert!(!account.balance.is_negative(), "{address} {}", account.balance);
         }
-        let mut verifier = Verifier::new(&rules.rulebook, &accounts);
-        for commit in store.history(0, 10_000).await.unwrap() {
-            verifier.add(&commit);
-        }
-        let report = verifier.finish(&accounts, &store.derived().await.unwrap());
+        let report = store.verify(&rules.rulebook).await.unwrap();
         assert_eq!(report.differences, Vec::<String>::new());
     });
 }

@@ -18,7 +18,7 @@ use bursar_core::payouts::channel::{Channel, Clocks};
 use bursar_core::registry::{Change, Registration};
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Answer, Body, Commit, Reply, Request, SavedCommit, TurnInput};
-use bursar_store::{Browse, Query, Store, turn};
+use bursar_store::{Browse, Query, Store, Walk as _, turn};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;

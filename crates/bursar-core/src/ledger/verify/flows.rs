@@ -1,15 +1,68 @@
 //! Checks flows against their events, their holds and their timers.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Verifier;
-use crate::feed::{FeedEvent, is_record};
+use crate::feed::FeedEvent;
 use crate::flow::{Due, Flow, FlowView, Machine as _, Review, each};
-use crate::ids::{EndpointId, FlowId};
-use crate::ledger::rulebook::Rule;
-use crate::ledger::{HoldKey, HoldState};
+use crate::ids::{FlowId, TransactionId};
+use crate::ledger::rulebook::{Rule, Rulebook};
+use crate::ledger::{Hold, HoldKey, HoldState};
+use crate::numscript::Name;
+use crate::turn::{ReadPlan, ReadSet};
+
+/// What the books have about a page of flows.
+#[derive(Debug, Default)]
+pub struct FlowRecords {
+    /// By resource.
+    last_events: BTreeMap<String, LastEvent>,
+    holds: BTreeMap<HoldKey, Hold>,
+    /// The event of each transaction that ended a hold.
+    endings: BTreeMap<TransactionId, Name>,
+    /// Posted events and their references.
+    references: BTreeSet<(Name, String)>,
+    /// Due rows that the flows should have, and that do not exist.
+    missing_due: BTreeSet<(Due, FlowId)>,
+}
+
+impl FlowRecords {
+    /// The number of events and the last event of each resource; the records of the plan.
+    pub fn new(events: Vec<(u64, FeedEvent)>, read: ReadSet) -> Self {
+        let last = |(count, event): (u64, FeedEvent)| {
+            let FeedEvent { kind, resource, sequence, data, .. } = event;
+            (resource, LastEvent { count, sequence, kind, data })
+        };
+        let references = read.references.into_iter().map(|known| (known.event, known.reference));
+        Self {
+            last_events: events.into_iter().map(last).collect(),
+            holds: read.holds.into_iter().collect(),
+            references: references.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The transactions that ended the holds.
+    pub fn plan_endings(&self) -> ReadPlan {
+        let ended = self.holds.values().filter_map(|hold| match hold.state {
+            HoldState::Open => None,
+            HoldState::Ended { by } => Some(by),
+        });
+        ReadPlan { transactions: ended.collect(), ..ReadPlan::default() }
+    }
+
+    #[must_use]
+    pub fn with(self, endings: ReadSet, missing_due: Vec<(Due, FlowId)>) -> Self {
+        let endings = endings.transactions.into_iter().map(|ending| (ending.id, ending.event));
+        let (endings, missing_due) = (endings.collect(), missing_due.into_iter().collect());
+        Self { endings, missing_due, ..self }
+    }
+}
 
 /// The last event about a resource.
 #[derive(Debug)]
 pub(crate) struct LastEvent {
+    /// The number of its events.
+    count: u64,
     sequence: u64,
     pub(crate) kind: String,
     /// The view of the resource in the event, as JSON.
@@ -47,33 +100,32 @@ impl LastEvent {
 }
 
 impl Verifier<'_> {
-    /// The sequence numbers of a resource's events have no gaps.
-    pub(super) fn event(&mut self, seq: u64, event: &FeedEvent) {
-        self.report.events = self.report.events.saturating_add(1);
-        let last = self.last_events.get(&event.resource).map_or(0, |last| last.sequence);
-        if event.sequence != last.saturating_add(1) {
-            self.differ(format!(
-                "{} in commit {seq}: number {} of `{}` follows number {last}",
-                event.id, event.sequence, event.resource
-            ));
+    /// The records to look up for a page of flows.
+    pub fn plan_flows(&self, flows: &[Flow]) -> ReadPlan {
+        let mut plan = ReadPlan::default();
+        for flow in flows {
+            each!(&flow.state, it => it.plan_check(&flow.name(), self.rulebook, &mut plan));
         }
-        let last_event = LastEvent {
-            sequence: event.sequence,
-            kind: event.kind.clone(),
-            data: event.data.clone(),
-        };
-        self.last_events.insert(event.resource.clone(), last_event);
+        plan
     }
 
-    /// Adds a stored flow. All commits must be added before.
-    pub fn add_flow(&mut self, flow: &Flow) {
+    /// Adds a page of stored flows with their records.
+    pub fn add_flows(&mut self, flows: &[Flow], records: FlowRecords) {
+        self.records = records;
+        for flow in flows {
+            self.flow(flow);
+        }
+    }
+
+    fn flow(&mut self, flow: &Flow) {
         self.report.flows = self.report.flows.saturating_add(1);
         let name = flow.name();
-        match self.last_events.remove(&name) {
-            Some(last) if last.sequence != flow.sequence => self.differ(format!(
-                "`{name}` has emitted {} events, the feed has {}",
-                flow.sequence, last.sequence
-            )),
+        match self.records.last_events.remove(&name) {
+            Some(last) if (last.count, last.sequence) != (flow.sequence, flow.sequence) => self
+                .differ(format!(
+                    "`{name}` has emitted {} events, the feed has {} up to number {}",
+                    flow.sequence, last.count, last.sequence
+                )),
             Some(last) if !each!(&flow.state, it => it.matches_last_event(flow, &last)) => {
                 self.differ(format!("`{name}` differs from its last event"));
             }
@@ -86,10 +138,33 @@ impl Verifier<'_> {
             self.differ(format!("`{name}` names another merchant than its terms"));
         }
         each!(&flow.state, it => it.check(flow, &name, self));
-        self.waiting.extend(flow.due().map(|due| (due, flow.id)));
+        if let Some(due) = flow.due() {
+            let row = (due, flow.id);
+            if self.records.missing_due.contains(&row) {
+                let (Due { lane, at }, flow) = row;
+                self.differ(format!("{flow} waits in {lane} for {at}, but would never be claimed"));
+            } else {
+                self.due = self.due.saturating_add(1);
+            }
+        }
         self.reviews.extend(Review::of(flow).map(|review| (flow.id, review)));
         self.recount.add(flow);
         flow.state.labels().for_each(|label| self.labels.add(label, flow.id));
+    }
+
+    /// Whether there are due rows that are no flow's. All flows must be added before.
+    pub fn has_other_due(&self, rows: u64) -> bool {
+        rows != self.due
+    }
+
+    /// Adds due rows, each with its flow: names those that are no flow's.
+    pub fn add_due(&mut self, rows: &[(Due, FlowId)], flows: &[Option<Flow>]) {
+        for ((due, id), flow) in rows.iter().zip(flows) {
+            if flow.as_ref().and_then(Flow::due).as_ref() != Some(due) {
+                let Due { lane, at } = due;
+                self.differ(format!("{id} is due in {lane} at {at}, but waits for nothing"));
+            }
+        }
     }
 
     /// Money is on hold exactly as long as the flow is live, and the hold ends as the flow says.
@@ -99,17 +174,17 @@ impl Verifier<'_> {
         (name, status): (&str, &str),
         ending: Option<Ending>,
     ) {
-        let rule = self.rulebook.rule(reserve);
-        let Some((_, code)) = rule.ok().and_then(Rule::hold) else { return };
-        let key = HoldKey { code, reference: name.to_owned() };
-        let found = match self.holds.get(&key).map(|hold| hold.state) {
+        let Some(key) = hold_key(self.rulebook, reserve, name) else { return };
+        let found = match self.records.holds.get(&key).map(|hold| hold.state) {
             None => "there is no hold",
             Some(HoldState::Open) => "its hold is open",
-            Some(HoldState::Ended { by }) => match self.endings.get(&by).map(|event| &**event) {
-                Some("PAYOUT_SETTLE") => "its hold was settled",
-                Some("PAYOUT_RELEASE") => "its hold was released",
-                Some(_) | None => "its hold has ended otherwise",
-            },
+            Some(HoldState::Ended { by }) => {
+                match self.records.endings.get(&by).map(|event| &**event) {
+                    Some("PAYOUT_SETTLE") => "its hold was settled",
+                    Some("PAYOUT_RELEASE") => "its hold was released",
+                    Some(_) | None => "its hold has ended otherwise",
+                }
+            }
         };
         let expected = match ending {
             None => "its hold is open",
@@ -123,7 +198,7 @@ impl Verifier<'_> {
 
     /// Whether the ledger has booked this event under this name.
     pub(crate) fn is_booked(&self, event: &str, name: &str) -> bool {
-        self.references.contains(&(event.into(), name.to_owned()))
+        self.records.references.contains(&(event.into(), name.to_owned()))
     }
 
     /// A review begins when the flow begins to wait for a person, and the flow may change meanwhile.
@@ -150,28 +225,6 @@ impl Verifier<'_> {
             self.differ(format!("{flow} waits for a person ({reason}), but no list shows it"));
         }
     }
-
-    pub(super) fn compare_due(&mut self, due: &[(Due, FlowId)]) {
-        for (due, flow) in due {
-            if !self.waiting.remove(&(due.clone(), *flow)) {
-                self.differ(format!(
-                    "{flow} is due in {} at {}, but waits for nothing",
-                    due.lane, due.at
-                ));
-            }
-        }
-        for (due, flow) in std::mem::take(&mut self.waiting) {
-            self.differ(format!(
-                "{flow} waits in {} for {}, but would never be claimed",
-                due.lane, due.at
-            ));
-        }
-        let last_events = std::mem::take(&mut self.last_events);
-        let is_flow = |name: &String| !is_record(name) && name.parse::<EndpointId>().is_err();
-        for name in last_events.into_keys().filter(is_flow) {
-            self.differ(format!("`{name}` has events, but is missing"));
-        }
-    }
 }
 
 /// The expected end of a hold.
@@ -179,4 +232,10 @@ impl Verifier<'_> {
 pub(crate) enum Ending {
     Settled,
     Released,
+}
+
+/// The hold that this event opens under this name.
+pub(crate) fn hold_key(rulebook: &Rulebook, reserve: &str, name: &str) -> Option<HoldKey> {
+    let (_, code) = rulebook.rule(reserve).ok().and_then(Rule::hold)?;
+    Some(HoldKey { code, reference: name.to_owned() })
 }

@@ -1,34 +1,40 @@
 //! Recomputes the books from their postings: every balance, every hold and the hash chain. Checks every flow against
 //! its events, its holds and its timers.
 //!
-//! A pure fold over the saved commits. It cannot detect two things: a chain that an attacker has rewritten as a whole
-//! (keep the number and hash of the last commit elsewhere), and edited chart lines.
+//! Pure folds over pages: of commits, of flows, of holds. The caller looks up what a page names elsewhere in the books, so
+//! that memory grows with the accounts and with what waits for a person, and not with the history.
+//!
+//! It cannot detect two things: a chain that an attacker has rewritten as a whole (keep the number and hash of the last
+//! commit elsewhere), and edited chart lines.
 
 mod chain;
 mod closings;
+mod commits;
 mod digests;
 mod flows;
 mod holds;
 mod since;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::flow::{Due, Review};
-use crate::ids::{FlowId, TransactionId};
+use crate::flow::Review;
+use crate::ids::FlowId;
 use crate::ledger::chart::GlAccount;
 use crate::ledger::closing::{Closing, SinceClosing};
 use crate::ledger::journal::{self, WORLD};
-use crate::ledger::rulebook::{HoldEffect, Rulebook};
-use crate::ledger::{Account, AccountKey, Hold, HoldKey, Transaction};
+use crate::ledger::rulebook::Rulebook;
+use crate::ledger::{Account, AccountKey, Transaction};
 use crate::money::decimal;
 use crate::numscript::Name;
 use crate::turn::{Recount, SavedCommit, Tally};
 pub use chain::ChainEnd;
+pub use commits::CommitNames;
 pub use digests::{IndexedEntries, LabelDigest};
-pub(crate) use flows::{Ending, LastEvent};
+pub use flows::FlowRecords;
+pub(crate) use flows::{Ending, LastEvent, hold_key};
 pub use since::SinceVerifier;
 
 /// The counts, and the differences found.
@@ -65,13 +71,13 @@ pub struct End {
     pub postings: u64,
     pub events: u64,
     pub audit: u64,
+    /// Flows that wait in a lane.
+    pub due: u64,
 }
 
 /// The rows that the store derives from commits, and its own totals.
 #[derive(Debug, Clone, Default)]
 pub struct Derived {
-    pub holds: Vec<(HoldKey, Hold)>,
-    pub due: Vec<(Due, FlowId)>,
     pub reviews: Vec<Review>,
     pub tallies: BTreeMap<String, Tally>,
     pub labels: LabelDigest,
@@ -95,17 +101,14 @@ pub struct Verifier<'r> {
     chain: ChainEnd,
     time: Option<Timestamp>,
     sums: BTreeMap<AccountKey, Sums>,
-    holds: BTreeMap<HoldKey, Hold>,
-    /// The effect of each transaction on a hold, in case it is reverted.
-    hold_effects: BTreeMap<TransactionId, (HoldKey, HoldEffect)>,
-    /// The event of each transaction that ended a hold.
-    endings: BTreeMap<TransactionId, Name>,
-    references: BTreeSet<(Name, String)>,
-    transaction_ids: BTreeSet<TransactionId>,
-    /// The last event about each resource.
-    last_events: BTreeMap<String, LastEvent>,
-    /// Lane and time at which each flow waits.
-    waiting: BTreeSet<(Due, FlowId)>,
+    /// The money of open holds.
+    held: BTreeMap<AccountKey, i128>,
+    /// The number of the last event of each resource that is no flow.
+    sequences: BTreeMap<String, u64>,
+    /// The flows that wait in a lane, and have their due row.
+    due: u64,
+    /// What was looked up for the flows that are checked now.
+    records: FlowRecords,
     /// The flows that wait for a person.
     reviews: BTreeMap<FlowId, Review>,
     recount: Recount,
@@ -130,13 +133,10 @@ impl<'r> Verifier<'r> {
             chain: ChainEnd::default(),
             time: None,
             sums: BTreeMap::new(),
-            holds: BTreeMap::new(),
-            hold_effects: BTreeMap::new(),
-            endings: BTreeMap::new(),
-            references: BTreeSet::new(),
-            transaction_ids: BTreeSet::new(),
-            last_events: BTreeMap::new(),
-            waiting: BTreeSet::new(),
+            held: BTreeMap::new(),
+            sequences: BTreeMap::new(),
+            due: 0,
+            records: FlowRecords::default(),
             reviews: BTreeMap::new(),
             recount: Recount::default(),
             labels: LabelDigest::default(),
@@ -152,6 +152,11 @@ impl<'r> Verifier<'r> {
     #[must_use]
     pub fn with(self, indexed: IndexedEntries) -> Self {
         Self { indexed, expected: IndexedEntries::until(indexed.until), ..self }
+    }
+
+    /// What was counted and found up to now.
+    pub const fn report(&self) -> &Report {
+        &self.report
     }
 
     /// The next commit, in order.
@@ -185,13 +190,6 @@ impl<'r> Verifier<'r> {
     fn transaction(&mut self, seq: u64, transaction: &Transaction) {
         self.report.transactions = self.report.transactions.saturating_add(1);
         let place = format!("{} in commit {seq}", transaction.id);
-        let key = (Name::clone(&transaction.event), transaction.reference.clone());
-        if !self.references.insert(key) {
-            self.differ(format!(
-                "{place}: {} `{}` stands twice",
-                transaction.event, transaction.reference
-            ));
-        }
         let metadata = &self.metadata;
         let legs =
             journal::legs(&transaction.postings, |address| metadata.get(address).map(|gl| &**gl));
@@ -209,13 +207,30 @@ impl<'r> Verifier<'r> {
                 sums.received = sums.received.saturating_add(change.max(0));
             }
         }
-        self.hold(transaction, &place);
-        self.transaction_ids.insert(transaction.id);
     }
 
     /// Compares with what the store derived.
     pub fn finish(mut self, accounts: &[(Name, Account)], derived: &Derived) -> Report {
-        let Derived { holds, due, reviews, tallies, labels, end } = derived;
+        let Derived { reviews, tallies, labels, end } = derived;
+        self.compare_end(end);
+        self.report.accounts = u64::try_from(accounts.len()).unwrap_or(u64::MAX);
+        self.compare_accounts(accounts);
+        self.compare_held(accounts);
+        if *labels != self.labels {
+            let (found, expected) = (labels.labels, self.labels.labels);
+            self.differ(format!(
+                "the {found} labels are not the {expected} of the flows: a search does not find them"
+            ));
+        }
+        self.compare_closings();
+        self.compare_reviews(reviews);
+        for difference in std::mem::take(&mut self.recount).compare(tallies) {
+            self.differ(difference);
+        }
+        self.report
+    }
+
+    fn compare_end(&mut self, end: &End) {
         if end.head.time != self.time {
             self.differ("the head is not dated as the last commit is".to_owned());
         }
@@ -246,8 +261,9 @@ impl<'r> Verifier<'r> {
                 head.0, self.report.commits
             ));
         }
-        self.report.accounts = u64::try_from(accounts.len()).unwrap_or(u64::MAX);
-        self.report.holds = u64::try_from(holds.len()).unwrap_or(u64::MAX);
+    }
+
+    fn compare_accounts(&mut self, accounts: &[(Name, Account)]) {
         for (address, account) in accounts {
             let currency = account.balance.currency();
             let key = (Name::clone(address), currency);
@@ -273,20 +289,13 @@ impl<'r> Verifier<'r> {
         for (address, currency) in std::mem::take(&mut self.sums).into_keys() {
             self.differ(format!("{address} has postings in {currency} and no account"));
         }
-        if *labels != self.labels {
-            let (found, expected) = (labels.labels, self.labels.labels);
-            self.differ(format!(
-                "the {found} labels are not the {expected} of the flows: a search does not find them"
-            ));
+    }
+
+    /// More than one transaction is posted under each of these events and references.
+    pub fn add_repeated(&mut self, references: &[(Name, String)]) {
+        for (event, reference) in references {
+            self.differ(format!("{event} `{reference}` stands twice"));
         }
-        self.compare_closings();
-        self.compare_due(due);
-        self.compare_reviews(reviews);
-        for difference in std::mem::take(&mut self.recount).compare(tallies) {
-            self.differ(difference);
-        }
-        self.compare_holds(accounts, holds);
-        self.report
     }
 
     pub(crate) fn differ(&mut self, difference: String) {

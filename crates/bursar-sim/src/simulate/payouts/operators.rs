@@ -74,8 +74,11 @@ impl Operators {
     /// What is true, as far as it is final.
     fn decision(&mut self, flow: &Flow, scene: &Scene) -> Decision {
         let Some(payout) = flow.state.payout() else { return Decision::KeepWaiting };
-        if flow.state.review() == Some(ReviewReason::Case) {
-            return Decision::CloseCase;
+        match flow.state.review() {
+            Some(ReviewReason::Case) => return Decision::CloseCase,
+            // Rejected: there is no case.
+            None if !scene.is_calm && self.dice.chance(200) => return Decision::CloseCase,
+            Some(ReviewReason::Stuck) | None => {}
         }
         let channel = &payout.terms.channel;
         let names = payout.attempts.iter().map(|known| (channel.clone(), known.reference.clone()));

@@ -14,7 +14,6 @@ mod world;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use bursar_core::ledger::verify::Verifier;
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Commit, Request, TurnInput};
 use bursar_store::{Memory, Query as _, Walk as _, turn};
@@ -153,19 +152,15 @@ fn add_commit(commit: &Commit, books: &mut String, statuses: &mut BTreeMap<Strin
 /// kind.
 fn differences(store: &mut Memory, rules: &Rules, is_mutated: bool) -> u64 {
     block_on(async {
-        let accounts = store.accounts().await.unwrap();
-        let mut verifier = Verifier::new(&rules.rulebook, &accounts);
-        for commit in store.history(0, u32::MAX).await.unwrap() {
-            verifier.add(&commit);
-        }
         let mut last = BTreeMap::new();
-        for mut flow in store.flows(None, u32::MAX).await.unwrap() {
+        let flows = store.flows(None, u32::MAX).await.unwrap();
+        for mut flow in flows.into_iter().filter(|_| is_mutated) {
             let other = last.insert(flow.state.kind(), flow.state.clone());
-            if let Some(other) = other.filter(|_| is_mutated) {
+            if let Some(other) = other {
                 flow.state = other;
+                store.overwrite_flow(flow);
             }
-            verifier.add_flow(&flow);
         }
-        verifier.finish(&accounts, &store.derived().await.unwrap()).difference_count
+        store.verify(&rules.rulebook).await.unwrap().difference_count
     })
 }

@@ -15,6 +15,7 @@ use bursar_node::config::Config;
 use bursar_node::failure::Failure;
 use bursar_node::node::fresh_seed;
 use bursar_node::rulebook::load_rulebook;
+use bursar_node::terminal;
 use bursar_store::{AnyStore, Location, Query as _, SchemaVersion, StoreError, Walk as _, turn};
 use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
@@ -113,8 +114,14 @@ impl Books {
     }
 
     pub(super) fn verify(&mut self) -> Result<Report, Failure> {
-        let verified = self.store.verify(&self.rules.rulebook);
-        self.runtime.block_on(verified).map_err(Failure::from)
+        let bar = terminal::progress(0, "transactions, flows and holds");
+        let verified = self.store.verify_with_progress(&self.rules.rulebook, |report| {
+            let rows = report.transactions.saturating_add(report.flows);
+            bar.set_position(rows.saturating_add(report.holds));
+        });
+        let verified = self.runtime.block_on(verified);
+        bar.finish_and_clear();
+        verified.map_err(Failure::from)
     }
 
     /// Only what came since the last closing, if there is one.
