@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bursar_core::payins::{NewPayIn, ProviderStatus};
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
-use bursar_core::payouts::{Callback, Create};
+use bursar_core::payouts::{Callback, Create, NewPayout};
 use bursar_core::rules::Rules;
 use bursar_engine::SystemClock;
 use bursar_node::failure::Failure;
@@ -159,8 +159,8 @@ async fn rare(store: &mut impl Store, rules: &Rules) -> Result<(), Failure> {
             event: reference,
         };
         request(store, rules, numbered(payin.into())).await?;
-        let (key, mut payout) = payouts.next(1).pop().ok_or_else(|| Failure::new("no payout"))?;
-        payout.merchant = "m1".to_owned();
+        let (key, payout) = payouts.next(1).pop().ok_or_else(|| Failure::new("no payout"))?;
+        let payout = NewPayout { merchant: "m1".to_owned(), ..payout };
         let channel = payout.channel.clone();
         let created = Create { key, payout, actor: None, workflow: None };
         let reference = request(store, rules, numbered(created.into())).await?;

@@ -87,11 +87,10 @@ pub trait Walk: Query {
                 let Some(last) = page.last() else { return Ok(()) };
                 after = last.seq;
                 commits = page_size(&page);
-                for commit in &page {
-                    if as_of.ends_before(commit) {
-                        return Ok(());
-                    }
-                    visit(commit)?;
+                let end = page.iter().position(|commit| as_of.ends_before(commit));
+                page.iter().take(end.unwrap_or(page.len())).try_for_each(&mut visit)?;
+                if end.is_some() {
+                    return Ok(());
                 }
             }
         }
@@ -201,7 +200,9 @@ pub trait Walk: Query {
                 let Some(last) = page.last() else { break };
                 after = last.seq;
                 commits = page_size(&page);
-                page.iter().for_each(|commit| verifier.add(commit));
+                for commit in &page {
+                    verifier.add(commit);
+                }
             }
             let closed = self.closed_accounts(closing.seq).await?;
             let accounts = self.accounts().await?;

@@ -97,11 +97,10 @@ struct Position {
 /// `commit.rows~address~currency~minor units~…`: neither addresses nor currencies have a tilde.
 impl Position {
     fn write(&self) -> String {
-        let mut text = format!("{}.{}", self.after.commit, self.after.rows);
-        for ((address, currency), minor) in &self.balances {
-            text.push_str(&format!("~{address}~{}~{minor}", currency.code()));
-        }
-        text
+        let balances = self.balances.iter();
+        let balances = balances
+            .map(|((address, currency), minor)| format!("~{address}~{}~{minor}", currency.code()));
+        format!("{}.{}{}", self.after.commit, self.after.rows, balances.collect::<String>())
     }
 
     fn parse(text: &str) -> Option<Self> {

@@ -4,6 +4,7 @@ use bursar_core::flow::{Flow, ReviewReason};
 use bursar_core::ids::FlowId;
 use bursar_core::money::Money;
 use bursar_core::payouts::Payout;
+use bursar_core::payouts::attempt::Attempt;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
@@ -85,6 +86,6 @@ fn is_amount(found: Option<Money>, wanted: &str) -> bool {
 }
 
 fn has_provider_reference(payout: &Payout, wanted: &str) -> bool {
-    let mut evidence = payout.attempts.iter().flat_map(|attempt| attempt.evidence());
+    let mut evidence = payout.attempts.iter().flat_map(Attempt::evidence);
     evidence.any(|(evidence, _)| evidence.provider_reference.as_deref() == Some(wanted))
 }

@@ -8,7 +8,7 @@ use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::registry::{Kind, Record};
 use bursar_core::turn::Tally;
-use bursar_store::{AuditCursor, Browse, FlowFilter, Live, Query, ReviewFilter, WaitingReviews};
+use bursar_store::{AuditCursor, Browse, FlowFilter, Live, ReviewFilter, WaitingReviews};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Lists {
@@ -27,7 +27,7 @@ pub(crate) struct Lists {
     live_channels: Vec<String>,
 }
 
-pub(crate) async fn read_lists(store: &mut (impl Query + Browse)) -> Lists {
+pub(crate) async fn read_lists(store: &mut impl Browse) -> Lists {
     let payouts = FlowFilter { kind: "payout", ..FlowFilter::default() };
     let merchant = FlowFilter { merchant: Some("m1".to_owned()), ..payouts.clone() };
     let stuck = FlowFilter { status: Some("STUCK".to_owned()), ..payouts.clone() };

@@ -7,7 +7,7 @@ use bursar_core::ids::{DeliveryId, EndpointId, FlowId};
 use bursar_core::registry::Kind;
 use bursar_core::webhooks::delivery::{DEAD, LEASES};
 use bursar_core::webhooks::{self, EndpointChange, Health, SettingsPatch, StartDeliveries, Status};
-use bursar_store::{Browse, FlowFilter, Query, Store};
+use bursar_store::{Browse, FlowFilter, Store};
 use jiff::SignedDuration;
 
 use crate::desk::Desk;
@@ -16,7 +16,7 @@ use crate::endpoints::{
 };
 use crate::stores::on_every_store;
 
-async fn webhooks_reach_subscribed_endpoints(store: impl Store + Query + Browse) {
+async fn webhooks_reach_subscribed_endpoints(store: impl Store + Browse) {
     let rules = rules_without_jitter();
     let mut desk = Desk::new(&rules, store, 1);
     desk.open_merchant().await;
@@ -60,7 +60,7 @@ async fn webhooks_reach_subscribed_endpoints(store: impl Store + Query + Browse)
     webhooks.desk.assert_sound().await;
 }
 
-async fn retries_follow_the_schedule_and_end_in_a_dead_letter(store: impl Store + Query + Browse) {
+async fn retries_follow_the_schedule_and_end_in_a_dead_letter(store: impl Store + Browse) {
     let rules = rules_without_jitter();
     let mut desk = Desk::new(&rules, store, 1);
     desk.open_merchant().await;
@@ -107,7 +107,7 @@ async fn retries_follow_the_schedule_and_end_in_a_dead_letter(store: impl Store 
     webhooks.desk.assert_sound().await;
 }
 
-async fn a_disabled_endpoint_receives_nothing(store: impl Store + Query + Browse) {
+async fn a_disabled_endpoint_receives_nothing(store: impl Store + Browse) {
     let rules = rules_without_jitter();
     let mut desk = Desk::new(&rules, store, 1);
     desk.open_merchant().await;
@@ -159,7 +159,7 @@ async fn a_disabled_endpoint_receives_nothing(store: impl Store + Query + Browse
     webhooks.desk.assert_sound().await;
 }
 
-async fn a_slow_endpoint_does_not_delay_others(store: impl Store + Query + Browse) {
+async fn a_slow_endpoint_does_not_delay_others(store: impl Store + Browse) {
     let rules = rules_without_jitter();
     let mut desk = Desk::new(&rules, store, 1);
     desk.open_merchant().await;
@@ -202,7 +202,7 @@ async fn a_slow_endpoint_does_not_delay_others(store: impl Store + Query + Brows
     webhooks.desk.assert_sound().await;
 }
 
-async fn an_eighth_of_each_round_is_reserved_for_retries(store: impl Store + Query + Browse) {
+async fn an_eighth_of_each_round_is_reserved_for_retries(store: impl Store + Browse) {
     let rules = rules_without_jitter();
     let mut desk = Desk::new(&rules, store, 1);
     desk.open_merchant().await;
@@ -231,7 +231,7 @@ async fn an_eighth_of_each_round_is_reserved_for_retries(store: impl Store + Que
     webhooks.desk.assert_sound().await;
 }
 
-async fn a_breaker_opens_and_admits_one_probe(store: impl Store + Query + Browse) {
+async fn a_breaker_opens_and_admits_one_probe(store: impl Store + Browse) {
     let mut rules = rules_without_jitter();
     rules.deliveries.breaker_after = 2;
     let mut desk = Desk::new(&rules, store, 1);
@@ -275,7 +275,7 @@ async fn a_breaker_opens_and_admits_one_probe(store: impl Store + Query + Browse
     webhooks.desk.assert_sound().await;
 }
 
-async fn endpoint_settings_are_validated(store: impl Store + Query + Browse) {
+async fn endpoint_settings_are_validated(store: impl Store + Browse) {
     let rules = rules_without_jitter();
     let mut desk = Desk::new(&rules, store, 1);
     let (first, unknown) = (endpoint_id(1), endpoint_id(99));

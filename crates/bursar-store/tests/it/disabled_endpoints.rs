@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bursar_core::flow::Load;
 use bursar_core::webhooks::delivery::CANCELLED;
 use bursar_core::webhooks::{self, EndpointChange, SettingsPatch, StartDeliveries};
-use bursar_store::{Browse, FlowFilter, Query, Store};
+use bursar_store::{Browse, FlowFilter, Store};
 
 use crate::desk::Desk;
 use crate::endpoints::{
@@ -18,7 +18,7 @@ const IN_FLIGHT: u32 = 50;
 const AT_ONCE: u32 = 500;
 
 async fn disabling_cancels_pending_deliveries_and_keeps_those_in_flight(
-    store: impl Store + Query + Browse,
+    store: impl Store + Browse,
 ) {
     let rules = rules_without_jitter();
     let mut desk = Desk::new(&rules, store, 1);
@@ -80,7 +80,7 @@ async fn disabling_cancels_pending_deliveries_and_keeps_those_in_flight(
 }
 
 /// Starts deliveries until the endpoint has no free slot.
-async fn fill<S: Store + Query + Browse>(webhooks: &mut WebhookDesk<'_, S>) -> Vec<Sent> {
+async fn fill<S: Store + Browse>(webhooks: &mut WebhookDesk<'_, S>) -> Vec<Sent> {
     let mut sent: Vec<Sent> = Vec::new();
     loop {
         let in_flight = u32::try_from(sent.len()).unwrap();

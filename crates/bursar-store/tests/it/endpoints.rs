@@ -13,7 +13,7 @@ use bursar_core::webhooks::delivery::{Event, Outcome, Response, View, WebhookCal
 use bursar_core::webhooks::{
     self, DeliveriesStarted, Endpoint, EndpointChange, PAYLOAD_VERSION, Settings, StartDeliveries,
 };
-use bursar_store::{Browse, Query, Store};
+use bursar_store::{Browse, Store};
 use jiff::Timestamp;
 
 use crate::desk::{Desk, START};
@@ -83,7 +83,7 @@ pub(crate) struct WebhookDesk<'r, S> {
     pub(crate) payins: u32,
 }
 
-impl<S: Store + Query + Browse> WebhookDesk<'_, S> {
+impl<S: Store + Browse> WebhookDesk<'_, S> {
     /// Completes a pay-in, which emits one event.
     pub(crate) async fn emit(&mut self) -> EventId {
         let payin = self.payin(ProviderStatus::Completed);

@@ -65,16 +65,14 @@ async fn decide<S: Store + Query>(
     Ok(View::clone(&given.view))
 }
 
-async fn ready<'r, S: Store + Query>(rules: &'r Rules, store: S) -> Desk<'r, S> {
+async fn ready<S: Store + Query>(rules: &Rules, store: S) -> Desk<'_, S> {
     let mut desk = Desk::new(rules, store, 0);
     desk.fund().await;
     desk.open_merchant().await;
     desk
 }
 
-async fn stuck_payouts_and_cases_are_listed_until_a_person_decides(
-    store: impl Store + Query + Browse,
-) {
+async fn stuck_payouts_and_cases_are_listed_until_a_person_decides(store: impl Store + Browse) {
     let rules = rules();
     let mut desk = ready(&rules, store).await;
     let mut payouts = Vec::new();
@@ -135,7 +133,7 @@ async fn names(store: &mut impl Browse, filter: FlowFilter, limit: u32) -> (Vec<
     (page.flows.iter().map(Flow::name).collect(), page)
 }
 
-async fn filters_and_searches_find_what_they_name(store: impl Store + Query + Browse) {
+async fn filters_and_searches_find_what_they_name(store: impl Store + Browse) {
     let rules = rules();
     let mut desk = ready(&rules, store).await;
     desk.ask(registration("m2")).await.unwrap();
@@ -187,7 +185,7 @@ async fn filters_and_searches_find_what_they_name(store: impl Store + Query + Br
     desk.assert_sound().await;
 }
 
-async fn tallies_follow_every_change(store: impl Store + Query + Browse) {
+async fn tallies_follow_every_change(store: impl Store + Browse) {
     let rules = rules();
     let mut desk = ready(&rules, store).await;
     let name = |status: &str| format!("flow/payout/{status}/PKR/wallet");

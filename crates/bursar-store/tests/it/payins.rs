@@ -41,7 +41,7 @@ fn view(answer: Result<Given<View>, Rejection>) -> (View, bool) {
     (Arc::unwrap_or_clone(view), is_replay)
 }
 
-async fn payins_are_booked_once(store: impl Store + Query + Browse) {
+async fn payins_are_booked_once(store: impl Store + Browse) {
     let rules = priced();
     let mut desk = Desk::new(&rules, store, 1);
     let first = payin("r1", "100.00", ProviderStatus::Pending, "e1");

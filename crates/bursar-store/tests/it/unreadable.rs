@@ -10,7 +10,7 @@ use crate::payouts::{create, key, view};
 use crate::workload::rules;
 
 /// `spoil` makes the row of a flow undecodable.
-async fn an_unreadable_flow_blocks_only_itself<S: Store + Query + Browse>(
+async fn an_unreadable_flow_blocks_only_itself<S: Store + Browse>(
     store: S,
     spoil: impl AsyncFnOnce(&str),
 ) {

@@ -9,7 +9,7 @@ use bursar_core::registry::{Change, Kind, MerchantStatus, RecordKey, Registratio
 use bursar_core::rules::Rules;
 use bursar_core::turn::Body;
 use bursar_core::webhooks::{self, EndpointChange};
-use bursar_store::{Browse, Postgres, Query, Sqlite, Store};
+use bursar_store::{Browse, Postgres, Sqlite, Store};
 use jiff::SignedDuration;
 
 use crate::cluster::Cluster;
@@ -35,7 +35,7 @@ fn of_m2(payin: NewPayIn) -> NewPayIn {
 }
 
 /// A merchant with 250.00, another one, and an endpoint for each.
-async fn two_merchants<S: Store + Query + Browse>(rules: &Rules, store: S) -> WebhookDesk<'_, S> {
+async fn two_merchants<S: Store + Browse>(rules: &Rules, store: S) -> WebhookDesk<'_, S> {
     let mut desk = Desk::new(rules, store, 0);
     desk.fund().await;
     desk.open_merchant().await;
@@ -50,7 +50,7 @@ async fn two_merchants<S: Store + Query + Browse>(rules: &Rules, store: S) -> We
 }
 
 /// Requests about m1 are rejected, and not as requests about an unknown merchant.
-async fn an_unreadable_merchant_blocks_only_itself<S: Store + Query + Browse>(
+async fn an_unreadable_merchant_blocks_only_itself<S: Store + Browse>(
     store: S,
     set_readable: Setting,
 ) {
@@ -120,7 +120,7 @@ async fn an_unreadable_merchant_blocks_only_itself<S: Store + Query + Browse>(
 }
 
 /// Deliveries to the endpoint are deferred, and deliveries to another are sent.
-async fn an_unreadable_endpoint_blocks_only_itself<S: Store + Query + Browse>(
+async fn an_unreadable_endpoint_blocks_only_itself<S: Store + Browse>(
     store: S,
     set_readable: Setting,
 ) {

@@ -68,14 +68,14 @@ fn activity(action: NextAction) -> &'static str {
 }
 
 /// Creates a payout as the API does, and returns its flow.
-async fn create_by_api<S: Store + Query + Browse>(desk: &mut Desk<'_, S>, key: &str) -> FlowId {
+async fn create_by_api<S: Store + Browse>(desk: &mut Desk<'_, S>, key: &str) -> FlowId {
     let key = Key::new("merchant:m1".to_owned(), key.to_owned());
     let payout = new_payout("m1", "10.00");
     let created = desk.ask(Create { key, payout, actor: None, workflow: None }).await.unwrap();
     FlowId::from(created.view.id.parse::<PayoutId>().unwrap())
 }
 
-async fn a_workflow_drives_a_payout(store: impl Store + Query + Browse) {
+async fn a_workflow_drives_a_payout(store: impl Store + Browse) {
     let rules = on_temporal();
     let mut desk = Desk::new(&rules, store, 1);
     desk.open_merchant().await;
@@ -131,9 +131,7 @@ async fn a_workflow_drives_a_payout(store: impl Store + Query + Browse) {
     desk.assert_sound().await;
 }
 
-async fn the_outbox_signals_changes_and_sweeps_stalled_workflows(
-    store: impl Store + Query + Browse,
-) {
+async fn the_outbox_signals_changes_and_sweeps_stalled_workflows(store: impl Store + Browse) {
     let rules = on_temporal();
     let mut desk = Desk::new(&rules, store, 1);
     desk.open_merchant().await;
@@ -172,7 +170,7 @@ async fn the_outbox_signals_changes_and_sweeps_stalled_workflows(
     desk.assert_sound().await;
 }
 
-async fn a_lost_submission_is_queried_and_never_repeated(store: impl Store + Query + Browse) {
+async fn a_lost_submission_is_queried_and_never_repeated(store: impl Store + Browse) {
     let rules = on_temporal();
     let mut desk = Desk::new(&rules, store, 1);
     desk.open_merchant().await;
@@ -201,7 +199,7 @@ async fn a_lost_submission_is_queried_and_never_repeated(store: impl Store + Que
 }
 
 /// One batch creates a delivery and asks the engine to start deliveries.
-async fn the_engine_does_not_send_deliveries_of_workflows(store: impl Store + Query + Browse) {
+async fn the_engine_does_not_send_deliveries_of_workflows(store: impl Store + Browse) {
     let rules = on_temporal();
     let mut desk = Desk::new(&rules, store, 1);
     desk.open_merchant().await;

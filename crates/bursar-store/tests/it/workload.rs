@@ -166,7 +166,7 @@ pub(crate) async fn concurrently<T>(
 
 /// Runs the steps in batches of these sizes, which repeat.
 pub(crate) fn run(
-    store: &mut (impl Store + Query + Browse),
+    store: &mut (impl Store + Browse),
     rules: &Rules,
     steps: &[Step],
     batches: &[usize],

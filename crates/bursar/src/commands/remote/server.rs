@@ -106,7 +106,7 @@ impl Server {
             }
             match part("scanned_to") {
                 Some(place) => {
-                    terminal::note(&format!("scanned to {place}, {} found", found.len()))
+                    terminal::note(&format!("scanned to {place}, {} found", found.len()));
                 }
                 // A short page is the end of what was wanted.
                 None if wanted.is_some() => break,
