@@ -2,41 +2,72 @@
 
 use std::path::Path;
 
-use bursar_core::turn::Link;
-use bursar_store::{Query as _, Sqlite};
+use bursar_core::flow::ReviewReason;
+use bursar_core::turn::{Link, Tally};
+use bursar_store::{Browse, Postgres, Query, Sqlite, Store};
 use rusqlite::Connection;
 
+use crate::cluster::Cluster;
 use crate::desk::Desk;
 use crate::scratch::Scratch;
 use crate::workload::{block_on, rules};
 
-/// The scenario of `golden/rows.rs`, written by the last version with a chain of version 1.
+/// The scenario of `golden/rows.rs`, and a stuck payout and a case with trace ids, written by the last version with a chain
+/// of version 1.
 const SQLITE_V8: &str = include_str!("sqlite_v8.sql");
+const POSTGRES_V10: &str = include_str!("postgres_v10.sql");
+const COMMITS: usize = 31;
 
 fn run_sql(directory: &Path, sql: &str) {
     Connection::open(directory.join("bursar.sqlite")).unwrap().execute_batch(sql).unwrap();
 }
 
 /// How many commits are linked in version 1 and in version 2.
-async fn versions(desk: &mut Desk<'_, Sqlite>) -> (usize, usize) {
-    let history = desk.store.history(0, u32::MAX).await.unwrap();
+async fn versions<S: Query>(store: &mut S) -> (usize, usize) {
+    let history = store.history(0, u32::MAX).await.unwrap();
     let is_first = |link: &Link| matches!(link, Link::V1);
     let first = history.iter().take_while(|commit| is_first(&commit.link)).count();
     assert!(!history[first..].iter().any(|commit| is_first(&commit.link)));
     (first, history.len() - first)
 }
 
+/// Migrated books verify, list what waits for a person, find labels, and go on.
+async fn go_on(store: impl Store + Browse) {
+    let rules = rules();
+    let mut desk = Desk::new(&rules, store, 9);
+    assert_eq!(versions(&mut desk.store).await, (COMMITS, 0));
+    desk.assert_sound().await;
+    let waiting = desk.store.waiting_reviews().await.unwrap();
+    let counts: Vec<_> = waiting.iter().map(|it| (it.kind, it.reason, it.count)).collect();
+    assert_eq!(counts, [("payout", ReviewReason::Stuck, 1), ("payout", ReviewReason::Case, 1)]);
+    for label in ["trace-stuck", "trace-case"] {
+        assert_eq!(desk.store.flows_known_as(label, 10).await.unwrap().len(), 1, "{label}");
+    }
+    let tallies = desk.store.tallies("flow/payout/STUCK/").await.unwrap();
+    let tally = Tally { count: 1, minor: 700, entered: 1 };
+    assert_eq!(tallies.into_values().collect::<Vec<_>>(), [tally]);
+    desk.ask(crate::workload::registration("m2")).await.unwrap();
+    assert_eq!(versions(&mut desk.store).await, (COMMITS, 1));
+    desk.assert_sound().await;
+}
+
 #[test]
-fn books_with_the_first_chain_are_migrated_and_go_on() {
-    let (scratch, rules) = (Scratch::new(), rules());
+fn sqlite_books_with_the_first_chain_are_migrated_and_go_on() {
+    let scratch = Scratch::new();
     run_sql(scratch.path(), SQLITE_V8);
+    block_on(async { go_on(Sqlite::open(scratch.path()).unwrap()).await });
+}
+
+#[test]
+fn postgres_books_with_the_first_chain_are_migrated_and_go_on() {
+    let cluster = Cluster::start();
     block_on(async {
-        let mut desk = Desk::new(&rules, Sqlite::open(scratch.path()).unwrap(), 9);
-        assert_eq!(versions(&mut desk).await, (25, 0));
-        desk.assert_sound().await;
-        desk.ask(crate::workload::registration("m2")).await.unwrap();
-        assert_eq!(versions(&mut desk).await, (25, 1));
-        desk.assert_sound().await;
+        let (client, connection) =
+            tokio_postgres::connect(&cluster.url(), tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute(POSTGRES_V10).await.unwrap();
+        drop(client);
+        go_on(Postgres::open(&cluster.url()).await.unwrap()).await;
     });
 }
 
@@ -74,7 +105,7 @@ fn differences_after(change: &str) -> Vec<String> {
 
 fn wrong_digest(section: &str) -> String {
     format!(
-        "the {section} of commit 26 do not have their digest: a row was changed, added or removed"
+        "the {section} of commit 32 do not have their digest: a row was changed, added or removed"
     )
 }
 
@@ -86,23 +117,23 @@ fn wrong_hash(seq: u32) -> String {
 
 #[test]
 fn a_forged_link_is_found() {
-    let of_26 = "commit_id = (SELECT id FROM commits WHERE seq = 26)";
-    let audit = format!("UPDATE audit SET note = note || '.' WHERE {of_26}");
+    let of_first = "commit_id = (SELECT id FROM commits WHERE seq = 32)";
+    let audit = format!("UPDATE audit SET note = note || '.' WHERE {of_first}");
     assert_eq!(differences_after(&audit), [wrong_digest("audit entries")]);
 
-    let digests = "UPDATE commits SET digests = zeroblob(96) WHERE seq = 26";
+    let digests = "UPDATE commits SET digests = zeroblob(96) WHERE seq = 32";
     let all = ["transactions", "events", "audit entries"].map(wrong_digest);
-    assert_eq!(differences_after(digests), [&all[..], &[wrong_hash(26)]].concat());
+    assert_eq!(differences_after(digests), [&all[..], &[wrong_hash(32)]].concat());
 
-    let first = "UPDATE commits SET version = 1, digests = NULL WHERE seq = 27";
+    let first = "UPDATE commits SET version = 1, digests = NULL WHERE seq = 33";
     let behind =
-        "commit 27 is linked as version 1 behind one of version 2: it was added or changed";
-    assert_eq!(differences_after(first), [behind.to_owned(), wrong_hash(27)]);
+        "commit 33 is linked as version 1 behind one of version 2: it was added or changed";
+    assert_eq!(differences_after(first), [behind.to_owned(), wrong_hash(33)]);
 
     for unknown in ["version = 3", "digests = x'00'", "archived = 8", "version = 1"] {
-        let found = differences_after(&format!("UPDATE commits SET {unknown} WHERE seq = 26"));
+        let found = differences_after(&format!("UPDATE commits SET {unknown} WHERE seq = 32"));
         assert!(
-            found.len() == 1 && found[0].starts_with("commit 26 is linked as version "),
+            found.len() == 1 && found[0].starts_with("commit 32 is linked as version "),
             "{unknown}: {found:?}"
         );
     }
@@ -111,14 +142,14 @@ fn a_forged_link_is_found() {
 /// A section without rows is linked by its digest, so that it may be archived. The mark alone proves no archive.
 #[test]
 fn a_section_without_rows_is_linked_by_its_digest() {
-    let of_26 = "WHERE commit_id = (SELECT id FROM commits WHERE seq = 26);";
-    let archive = "UPDATE commits SET archived = 4 WHERE seq = 26";
-    let delete = format!("DELETE FROM audit {of_26}");
+    let of_first = "WHERE commit_id = (SELECT id FROM commits WHERE seq = 32);";
+    let archive = "UPDATE commits SET archived = 4 WHERE seq = 32";
+    let delete = format!("DELETE FROM audit {of_first}");
     assert_eq!(differences_after(&delete), [wrong_digest("audit entries")]);
-    let marked = "the audit entries of commit 26 are marked as archived, and no archive is known that has them";
+    let marked = "the audit entries of commit 32 are marked as archived, and no archive is known that has them";
     assert_eq!(differences_after(&format!("{delete} {archive}")), [marked]);
     // Rows that are there are compared, whatever the mark says.
-    let forged = format!("UPDATE audit SET note = note || '.' {of_26} {archive}");
+    let forged = format!("UPDATE audit SET note = note || '.' {of_first} {archive}");
     let found = differences_after(&forged);
     assert_eq!(found, [marked.to_owned(), wrong_digest("audit entries")]);
 }
