@@ -10,9 +10,9 @@ use bursar_core::turn::{FLOW_TALLIES, Tally};
 use bursar_store::{Browse as _, Overdue, Query as _, WaitingReviews};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::App;
 use crate::port::{ChannelStats, DeliveryStats, HostStats};
 use crate::problem::Problem;
+use crate::{App, auditor};
 
 /// The thresholds of alerts.
 #[derive(Debug, Clone, Copy)]
@@ -39,11 +39,11 @@ impl Default for AlertLimits {
 }
 
 const EVERY: Duration = Duration::from_secs(5);
-/// Alerts whose state follows from the store alone.
+/// Alerts whose state follows from the store alone, or that only their own task clears.
 const STUCK: &str = "stuck_age";
 const OUTBOX: &str = "outbox_age";
 const OVERFLOW: &str = "sum_overflow";
-const IN_BOOKS: [&str; 3] = [STUCK, OUTBOX, OVERFLOW];
+const IN_BOOKS: [&str; 4] = [STUCK, OUTBOX, OVERFLOW, auditor::ALERT];
 /// A process clears an alert that it has seen, after this time without another sight of it.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
 /// An alert of another process is cleared after this time: that process may be gone.

@@ -13,7 +13,7 @@ use bursar_core::ledger::AccountKey;
 use bursar_core::ledger::closing::{Close, ClosedAccount, Closing, SinceClosing};
 use bursar_core::ledger::verify::ChainEnd;
 use bursar_core::numscript::Name;
-use bursar_core::registry::{Anchor, Change, Content, RecordKey, Registration};
+use bursar_core::registry::{Anchor, Change, Content, Kind, RecordKey, Registration};
 use bursar_core::turn::SavedCommit;
 use bursar_store::{Browse as _, Query as _, Walk as _, page_size};
 use jiff::{SignedDuration, Timestamp};
@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 const PART: usize = 2_000;
 /// A day without a later commit is closed so long after midnight: the clocks of other processes may be behind.
 const GRACE: SignedDuration = SignedDuration::from_mins(1);
-/// The alert of a broken chain.
+/// The alert of books that differ. Only the auditor of a process that starts later clears it.
 pub(crate) const ALERT: &str = "books_differ";
 
 /// How far the chain is checked.
@@ -86,6 +86,8 @@ struct Auditor {
     chain: ChainEnd,
     /// Commits to read next.
     size: u32,
+    /// The alert is raised since an earlier run, and this one has checked the books from their beginning.
+    is_raised: bool,
     /// The closing that the accounts were last compared with.
     compared: Option<u64>,
     /// The hour of the last look for an anchor; first the one in which the process started.
@@ -117,19 +119,34 @@ impl Auditor {
             this.close(app).await?;
         }
         this.compare(app).await?;
+        this.clear(app).await?;
         this.anchor(app, now).await?;
         Ok(Step::End)
     }
 
+    /// Begins with the last closing. Books that differed are checked from their beginning.
     async fn begin(app: &App) -> Result<Self, Problem> {
-        let closings = app.0.readers.read(async |store| store.closings().await).await?;
-        let last = closings.last().copied();
+        let read = app.0.readers.read(async |store| {
+            let alert = RecordKey { kind: Kind::Alert, id: ALERT.to_owned() };
+            Ok((store.closings().await?, store.record(&alert).await?))
+        });
+        let (closings, alert) = read.await?;
+        let is_raised = alert.is_some_and(|record| match record.content {
+            Content::Alert(alert) => alert.is_raised,
+            Content::Merchant(_)
+            | Content::Beneficiary(_)
+            | Content::ApiKey(_)
+            | Content::Anchor(_)
+            | Content::Endpoint(_) => false,
+        });
+        let last = closings.last().copied().filter(|_| !is_raised);
         let hash = last.map_or([0; 32], |closing| closing.hash);
         Ok(Self {
             since: SinceClosing::new(last),
             chain: ChainEnd::after(hash),
             size: 1,
             compared: None,
+            is_raised,
             hour: hour(app.0.host.now()),
         })
     }
@@ -176,6 +193,15 @@ impl Auditor {
         let verified = verify.await?.map(|(_, report)| report.differences);
         self.compared = closing;
         raise(app, &verified.unwrap_or_default()).await
+    }
+
+    /// Clears the alert of an earlier run if the books do not differ any more.
+    async fn clear(&mut self, app: &App) -> Result<(), Problem> {
+        let is_over = std::mem::take(&mut self.is_raised) && app.0.audited.get().differences == 0;
+        if is_over {
+            set_alert(app, false, "the whole chain and every account were checked again").await?;
+        }
+        Ok(())
     }
 
     /// Publishes the head once an hour, if something was appended since the last time.
@@ -228,7 +254,12 @@ async fn raise(app: &App, differences: &[String]) -> Result<(), Problem> {
     app.0.audited.set(Checked { differences, ..checked });
     let detail =
         format!("{first}. Stop posting, run `bursar ledger verify`, and restore from a backup");
-    let change = Change::SetAlert { name: ALERT.to_owned(), is_raised: true, detail };
+    set_alert(app, true, &detail).await
+}
+
+async fn set_alert(app: &App, is_raised: bool, detail: &str) -> Result<(), Problem> {
+    let (name, detail) = (ALERT.to_owned(), detail.to_owned());
+    let change = Change::SetAlert { name, is_raised, detail };
     app.ask(Registration { actor: "bursar".to_owned(), change }).await?;
     Ok(())
 }

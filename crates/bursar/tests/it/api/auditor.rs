@@ -14,6 +14,14 @@ fn anchors(admin: &Caller) -> Vec<Value> {
     events.filter(|event| event["type"] == "books.anchored").cloned().collect()
 }
 
+/// Whether the alert about changed books is raised, after the last of its events.
+fn is_alarmed(admin: &Caller) -> Option<bool> {
+    let feed = admin.get("/v1/events?limit=500").is(200);
+    let mut events = feed["data"].as_array().unwrap().iter().rev();
+    let last = events.find(|event| event["subject"] == "alert:books_differ")?;
+    Some(last["type"] == "alert.raised")
+}
+
 fn verified(admin: &Caller) -> u64 {
     let metrics = admin.get("/metrics").text;
     let line =
@@ -49,4 +57,35 @@ fn the_auditor_follows_the_chain_closes_days_and_publishes_the_head() {
     assert_eq!(since["ok"], true, "{since}");
     assert!(since["since"].as_u64().is_some_and(|seq| seq >= 1), "a day was closed: {since}");
     assert!(since["transactions"].as_u64().unwrap() >= 1);
+}
+
+fn change_turnover(server: &Server, by: i64) {
+    let path = format!("{}/bursar.sqlite", server.data());
+    let file = rusqlite::Connection::open(path).unwrap();
+    let sql = "UPDATE accounts SET received = received + ?1 WHERE address LIKE 'merchants:m1:%'";
+    assert_eq!(file.execute(sql, [by]).unwrap(), 1);
+}
+
+/// The alert lasts until a process that starts finds no difference from the first commit on.
+#[test]
+fn a_changed_account_is_found_with_the_next_closing() {
+    let mut server = Server::with("", &["--test-clock"]);
+    server.admin().merchant("m1", "1000.00");
+    server.kill();
+    change_turnover(&server, 1);
+    server.start();
+    let admin = server.admin();
+    admin.post("/v1/test-clock/advance", &json!({"seconds": 90_000})).is(200);
+    until("the account is compared", || is_alarmed(&admin).filter(|is_raised| *is_raised));
+    server.kill();
+    server.start();
+    let admin = server.admin();
+    let head = admin.get("/v1/overview").is(200)["head"]["sequence"].as_u64().unwrap();
+    until("the chain is checked again", || (verified(&admin) >= head).then_some(()));
+    assert_eq!(is_alarmed(&admin), Some(true), "the account is still wrong");
+    server.kill();
+    change_turnover(&server, -1);
+    server.start();
+    let admin = server.admin();
+    until("the alert is cleared", || is_alarmed(&admin).filter(|is_raised| !is_raised));
 }
