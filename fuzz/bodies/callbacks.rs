@@ -12,7 +12,7 @@ use bursar_connect::{ErrorMap, Secret, callback};
 use bursar_core::ids::Seed;
 use bursar_core::ledger::Admission;
 use bursar_core::ledger::rulebook::Rulebook;
-use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Answer, Body, ReadSet, Request, TurnInput, apply};
 use bursar_server::{
@@ -68,6 +68,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
         not_found_is_final: false,
         visibility_window: SignedDuration::from_secs(30),
         failed_is_final: true,
+        reports_amount: ReportsAmount::default(),
         concurrency: 16,
         clocks: Clocks::of("wallet"),
     };

@@ -52,12 +52,16 @@ impl Outside for Pays {
             return Box::pin(std::future::ready(effect.lost("only payouts are made here")));
         };
         let event = match call.order {
-            Order::Submit { r#try, .. } => {
-                Event::Submitted { attempt, r#try, outcome: Outcome::Paid { provider_reference } }
-            }
-            Order::Query => {
-                Event::Queried { attempt, lease_until, answer: Answer::Paid { provider_reference } }
-            }
+            Order::Submit { r#try, .. } => Event::Submitted {
+                attempt,
+                r#try,
+                outcome: Outcome::Paid { provider_reference, reported: None },
+            },
+            Order::Query => Event::Queried {
+                attempt,
+                lease_until,
+                answer: Answer::Paid { provider_reference, reported: None },
+            },
         };
         Box::pin(std::future::ready(flow::Outcome::Payout(event)))
     }

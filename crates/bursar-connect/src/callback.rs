@@ -68,6 +68,7 @@ pub fn parse_with(errors: &ErrorMap, body: &[u8]) -> Result<Callback, BadCallbac
         verdict,
         provider_reference: state.provider_reference(),
         detail: state.error_reference.as_ref().map(gsma::ErrorBody::text),
+        reported: state.reported(),
         digest: Some(signature::digest(body)),
     };
     Ok(Callback { reference, evidence })

@@ -2,6 +2,7 @@
 
 use bursar_core::money::Money;
 use bursar_core::payouts::Beneficiary;
+use bursar_core::payouts::attempt::Reported;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -92,6 +93,11 @@ pub(crate) struct State {
     /// The channel's own name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) transaction_reference: Option<String>,
+    /// The amount of the payment: a decimal as text, or a number.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "as_written")]
+    pub(crate) amount: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "as_written")]
+    pub(crate) currency: Option<String>,
     /// Why it failed.
     #[serde(
         default,
@@ -116,6 +122,21 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
     }
     serde_json::from_slice(body).map_err(|error| excerpt(&error.to_string()))
 }
+
+/// A text or a number as it is written. Any other value is kept as text too, and is no amount.
+fn as_written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = match Value::deserialize(deserializer)? {
+        Value::Null => return Ok(None),
+        Value::String(text) => text,
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            other.to_string()
+        }
+    };
+    Ok(Some(text.chars().filter(|it| !it.is_control()).take(REPORTED_MAX).collect()))
+}
+
+/// The longest amount or currency that is kept.
+const REPORTED_MAX: usize = 40;
 
 /// Reads an object within another, in the same way.
 fn object_or_nothing<'de, D: Deserializer<'de>>(
@@ -161,6 +182,13 @@ impl State {
     /// The channel's own name for it, if it is short and printable.
     pub(crate) fn provider_reference(&self) -> Option<String> {
         self.transaction_reference.clone().filter(|name| is_name(name))
+    }
+
+    /// The amount and currency that it names.
+    pub(crate) fn reported(&self) -> Option<Reported> {
+        let Self { amount, currency, .. } = self;
+        let reported = Reported { amount: amount.clone(), currency: currency.clone() };
+        (reported != Reported::default()).then_some(reported)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bursar_core::flow::{Kind as _, ReviewReason};
 use bursar_core::payouts::Payout;
 use bursar_core::registry::{Alert, Change, Content, Kind, Registration};
-use bursar_core::turn::{FLOW_TALLIES, Tally};
+use bursar_core::turn::{ALERT_TALLIES, FLOW_TALLIES, Tally};
 use bursar_store::{Browse as _, Overdue, Query as _, WaitingReviews};
 use jiff::{SignedDuration, Timestamp};
 
@@ -44,6 +44,8 @@ const STUCK: &str = "stuck_age";
 const OUTBOX: &str = "outbox_age";
 const OVERFLOW: &str = "sum_overflow";
 const IN_BOOKS: [&str; 4] = [STUCK, OUTBOX, OVERFLOW, auditor::ALERT];
+/// Alerts that flows raise for their channel, as long as they are as they are.
+const OF_FLOWS: [&str; 2] = ["amount_differs", "amount_missing"];
 /// A process clears an alert that it has seen, after this time without another sight of it.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
 /// An alert of another process is cleared after this time: that process may be gone.
@@ -71,6 +73,8 @@ pub async fn watch(app: App) {
 /// What the store shows to the watcher.
 pub(crate) struct Books {
     pub(crate) tallies: BTreeMap<String, Tally>,
+    /// The flows that raise an alert, by alert and channel.
+    pub(crate) raised: BTreeMap<String, Tally>,
     pub(crate) reviews: Vec<WaitingReviews>,
     pub(crate) outbox: Vec<Overdue>,
     /// With the time of the last change.
@@ -81,12 +85,13 @@ pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
     let now = app.0.host.now();
     let read = app.0.readers.read(async move |store| {
         let tallies = store.tallies(FLOW_TALLIES).await?;
+        let raised = store.tallies(ALERT_TALLIES).await?;
         let reviews = store.waiting_reviews().await?;
         let outbox = store.overdue_outbox(now).await?;
         let alerts = store.records(Kind::Alert, None, None, 500).await?.records;
-        Ok((tallies, reviews, outbox, alerts))
+        Ok((tallies, raised, reviews, outbox, alerts))
     });
-    let (tallies, reviews, outbox, alerts) = read.await?;
+    let (tallies, raised, reviews, outbox, alerts) = read.await?;
     let alerts = alerts.into_iter().filter_map(|record| match record.content {
         Content::Alert(alert) => Some((record.id, (alert, record.updated_at))),
         Content::Merchant(_)
@@ -95,7 +100,7 @@ pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
         | Content::Anchor(_)
         | Content::Endpoint(_) => None,
     });
-    Ok(Books { tallies, reviews, outbox, alerts: alerts.collect() })
+    Ok(Books { tallies, raised, reviews, outbox, alerts: alerts.collect() })
 }
 
 /// The memory of one process. Several processes may watch one store: each raises what it sees, and clears what it has not
@@ -115,17 +120,14 @@ impl Watcher {
         let (limits, now) = (app.0.settings.alerts, app.0.host.now());
         let (stats, known) = (app.0.host.stats(), &books.alerts);
         let is_raised = |name: &str| known.get(name).is_some_and(|(alert, _)| alert.is_raised);
-        let in_books = [
-            (STUCK, stuck(&books.reviews, now, limits)),
-            (OUTBOX, outbox(&books.outbox, now, limits)),
-            (OVERFLOW, overflow(&books.tallies)),
+        let mut in_books = vec![
+            (STUCK.to_owned(), stuck(&books.reviews, now, limits)),
+            (OUTBOX.to_owned(), outbox(&books.outbox, now, limits)),
+            (OVERFLOW.to_owned(), overflow(&books.tallies)),
         ];
-        let mut changes = Vec::new();
-        for (name, alert) in in_books {
-            if alert.is_raised != is_raised(name) {
-                changes.push((name.to_owned(), alert));
-            }
-        }
+        in_books.extend(books.raised.iter().filter_map(|(name, tally)| of_flows(name, *tally)));
+        let mut changes: Vec<(String, Alert)> = in_books;
+        changes.retain(|(name, alert)| alert.is_raised != is_raised(name));
         let mut sights = self.channels(app, &stats);
         sights.extend(self.deliveries(stats.deliveries));
         if let Some((at, detail)) = &stats.latest_alert
@@ -151,7 +153,11 @@ impl Watcher {
         now: Timestamp,
     ) -> Vec<(String, Alert)> {
         let mut over = Vec::new();
-        let of_processes = known.iter().filter(|(name, _)| !IN_BOOKS.contains(&&***name));
+        let is_in_books = |name: &str| {
+            let of_flow = name.split_once(':').map(|(alert, _)| alert);
+            IN_BOOKS.contains(&name) || of_flow.is_some_and(|alert| OF_FLOWS.contains(&alert))
+        };
+        let of_processes = known.iter().filter(|(name, _)| !is_in_books(name));
         for (name, (alert, changed)) in of_processes.filter(|(_, (alert, _))| alert.is_raised) {
             let (since, patience) = match self.seen.get(name) {
                 Some(seen) => (*seen.max(changed), QUIET),
@@ -225,6 +231,21 @@ fn stuck(reviews: &[WaitingReviews], now: Timestamp, limits: AlertLimits) -> Ale
     let count = stuck.map_or(0, |stuck| stuck.count);
     let detail = format!("{count} payouts are stuck, one of them for {} minutes", age.as_mins());
     Alert { is_raised: age > limits.stuck_age, detail }
+}
+
+/// The alert of the flows under a tally, such as `alert/amount_differs/wallet`.
+fn of_flows(name: &str, tally: Tally) -> Option<(String, Alert)> {
+    let (alert, channel) = name.strip_prefix(ALERT_TALLIES)?.split_once('/')?;
+    let count = tally.count;
+    let detail = match alert {
+        "amount_differs" => format!(
+            "{channel} reports another amount than was asked for, for {count} payouts: look at them with explain, and ask the provider what it paid"
+        ),
+        _ => format!(
+            "{channel} reports {count} payouts as paid without an amount, so that they wait: ask the provider, or set reports_amount of the channel"
+        ),
+    };
+    Some((format!("{alert}:{channel}"), Alert { is_raised: count > 0, detail }))
 }
 
 /// A sum that does not fit stays at the largest integer and is not shown any more; no commit is refused for it.

@@ -237,7 +237,7 @@ fn flows(text: &mut Text, tallies: &BTreeMap<String, Tally>) {
 }
 
 async fn books(text: &mut Text, app: &App) {
-    let Ok(Books { tallies, reviews, outbox, alerts }) = alerts::read_books(app).await else {
+    let Ok(Books { tallies, reviews, outbox, alerts, .. }) = alerts::read_books(app).await else {
         return text.one("bursar_books_readable", "gauge", "1 if the store can be read.", 0);
     };
     text.one("bursar_books_readable", "gauge", "1 if the store can be read.", 1);

@@ -8,6 +8,8 @@ pub(crate) enum Truth {
     Nothing,
     Pending,
     Paid,
+    /// It paid another amount than was asked for.
+    PaidOther,
     /// For now, or for good.
     Failed {
         is_retryable: bool,
@@ -17,19 +19,20 @@ pub(crate) enum Truth {
 
 impl Truth {
     pub(crate) const fn is_paid(self) -> bool {
-        matches!(self, Self::Paid | Self::Returned)
+        matches!(self, Self::Paid | Self::PaidOther | Self::Returned)
     }
 
     pub(crate) const fn has_failed(self) -> bool {
         matches!(self, Self::Failed { .. })
     }
 
-    /// The verdict of a truthful channel.
+    /// What a truthful channel reports, and what follows from it.
     pub(crate) const fn verdict(self) -> Option<Verdict> {
         match self {
             Self::Nothing => None,
             Self::Pending => Some(Verdict::Accepted),
             Self::Paid => Some(Verdict::Paid),
+            Self::PaidOther => Some(Verdict::AmountDiffers),
             Self::Failed { is_retryable } => Some(Verdict::NotPaid { is_retryable }),
             Self::Returned => Some(Verdict::Returned),
         }

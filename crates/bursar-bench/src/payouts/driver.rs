@@ -186,7 +186,7 @@ pub(super) fn paid(effect: &Effect) -> Result<flow::Outcome, Failure> {
     let Call::Payout(call) = &effect.call else { return Err(unexpected()) };
     let Order::Submit { r#try, .. } = call.order else { return Err(unexpected()) };
     let provider_reference = Some(format!("P-{}", call.reference));
-    let outcome = Outcome::Paid { provider_reference };
+    let outcome = Outcome::Paid { provider_reference, reported: None };
     Ok(flow::Outcome::Payout(Event::Submitted { attempt: effect.attempt, r#try, outcome }))
 }
 

@@ -6,7 +6,7 @@ use bursar_core::idempotency::Key;
 use bursar_core::ids::Seed;
 use bursar_core::ledger::pricing::Tariff;
 use bursar_core::ledger::{Admission, LedgerEvent, Post};
-use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use bursar_core::payouts::{Beneficiary, ClientMetadata, NewPayout};
 use bursar_core::registry::{Change, Registration};
 use bursar_core::rules::Rules;
@@ -103,6 +103,7 @@ pub(crate) fn rules(in_flight: u32) -> Result<Rules, Failure> {
         not_found_is_final: false,
         visibility_window: SignedDuration::from_secs(30),
         failed_is_final: true,
+        reports_amount: ReportsAmount::default(),
         concurrency: in_flight,
         // While one variant is measured, payouts of the others are in flight.
         clocks: Clocks {

@@ -101,10 +101,10 @@ pub(crate) fn submission(errors: &ErrorMap, reference: &str, answer: &HttpAnswer
 }
 
 fn accepted(errors: &ErrorMap, state: &State) -> Outcome {
-    let provider_reference = state.provider_reference();
+    let (provider_reference, reported) = (state.provider_reference(), state.reported());
     match Status::from_word(&state.status) {
-        Some(Status::Pending) => Outcome::Accepted { provider_reference },
-        Some(Status::Completed) => Outcome::Paid { provider_reference },
+        Some(Status::Pending) => Outcome::Accepted { provider_reference, reported },
+        Some(Status::Completed) => Outcome::Paid { provider_reference, reported },
         Some(Status::Failed) => match failure(errors, state) {
             Ok((is_retryable, detail)) => Outcome::Rejected { is_retryable, detail },
             Err(Meaning::Duplicate) => Outcome::Duplicate,
@@ -159,15 +159,15 @@ pub(crate) fn query(errors: &ErrorMap, reference: &str, answer: &HttpAnswer) -> 
 }
 
 fn state_answer(errors: &ErrorMap, state: &State) -> Answer {
-    let provider_reference = state.provider_reference();
+    let (provider_reference, reported) = (state.provider_reference(), state.reported());
     match Status::from_word(&state.status) {
-        Some(Status::Pending) => Answer::Pending { provider_reference },
-        Some(Status::Completed) => Answer::Paid { provider_reference },
+        Some(Status::Pending) => Answer::Pending { provider_reference, reported },
+        Some(Status::Completed) => Answer::Paid { provider_reference, reported },
         Some(Status::Failed) => match failure(errors, state) {
             Ok((is_retryable, detail)) => Answer::NotPaid { is_retryable, detail },
             Err(_) => Answer::Failed { detail: format!("failed, or not: {}", reason(state)) },
         },
-        Some(Status::Returned) => Answer::Returned { detail: reason(state) },
+        Some(Status::Returned) => Answer::Returned { detail: reason(state), reported },
         None => Answer::Failed { detail: unmapped_word(&state.status) },
     }
 }

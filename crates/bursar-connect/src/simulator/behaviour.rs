@@ -68,6 +68,13 @@ const HOSTILE: Rows<(Fate, Manner)> = &[
 /// An unreachable provider loses every submission.
 const SILENT: Rows<(Fate, Manner)> = &[(1_000, (Fate::Lost, Manner::Hold))];
 
+/// Pays another amount, and says so: at once, when it is asked, or in a callback.
+const WRONG_AMOUNT: Rows<(Fate, Manner)> = &[
+    (400, (Fate::Paid, Manner::Truth)),
+    (300, (Fate::Paid, Manner::HangUp)),
+    (300, (Fate::PaidLater, Manner::Truth)),
+];
+
 const CALM_ANSWERS: Rows<Manner> = &[(1_000, Manner::Truth)];
 const FLAKY_ANSWERS: Rows<Manner> =
     &[(950, Manner::Truth), (30, Manner::ServerError), (10, Manner::HangUp), (10, Manner::Hold)];
@@ -87,6 +94,7 @@ pub(super) fn submission(profile: Profile, dice: Dice) -> (Fate, Manner) {
         Profile::Flaky => FLAKY,
         Profile::Hostile => HOSTILE,
         Profile::Silent => SILENT,
+        Profile::WrongAmount => WRONG_AMOUNT,
     };
     pick(rows, dice).unwrap_or((Fate::Lost, Manner::Hold))
 }
@@ -94,7 +102,7 @@ pub(super) fn submission(profile: Profile, dice: Dice) -> (Fate, Manner) {
 /// How a query is answered.
 pub(super) fn answer(profile: Profile, dice: Dice) -> Manner {
     let rows = match profile {
-        Profile::Calm => CALM_ANSWERS,
+        Profile::Calm | Profile::WrongAmount => CALM_ANSWERS,
         Profile::Flaky => FLAKY_ANSWERS,
         Profile::Hostile => HOSTILE_ANSWERS,
         Profile::Silent => SILENT_ANSWERS,
@@ -128,7 +136,7 @@ pub(super) struct Pace {
 
 pub(super) const fn pace(profile: Profile) -> Pace {
     match profile {
-        Profile::Calm => Pace {
+        Profile::Calm | Profile::WrongAmount => Pace {
             answer: (0, 0),
             finish: (50, 1_000),
             hidden: (0, 0),
@@ -164,7 +172,7 @@ pub(super) enum CallbackPlan {
 
 pub(super) fn callback_plan(profile: Profile, dice: Dice) -> CallbackPlan {
     let rows: Rows<CallbackPlan> = match profile {
-        Profile::Calm | Profile::Silent => &[(1_000, CallbackPlan::Once)],
+        Profile::Calm | Profile::WrongAmount | Profile::Silent => &[(1_000, CallbackPlan::Once)],
         Profile::Flaky => {
             &[(900, CallbackPlan::Once), (50, CallbackPlan::Twice), (50, CallbackPlan::None)]
         }
@@ -205,7 +213,7 @@ mod tests {
 
     #[test]
     fn every_table_adds_up_to_a_thousand() {
-        for rows in [CALM, FLAKY, HOSTILE, SILENT] {
+        for rows in [CALM, FLAKY, HOSTILE, SILENT, WRONG_AMOUNT] {
             assert_eq!(total(rows), 1_000);
         }
         for rows in [CALM_ANSWERS, FLAKY_ANSWERS, HOSTILE_ANSWERS, SILENT_ANSWERS] {

@@ -37,10 +37,13 @@ pub enum Profile {
     Hostile,
     /// Takes nothing and answers nothing.
     Silent,
+    /// Pays another amount than was ordered, and says so.
+    WrongAmount,
 }
 
 impl Profile {
-    const ALL: [Self; 4] = [Self::Calm, Self::Flaky, Self::Hostile, Self::Silent];
+    const ALL: [Self; 5] =
+        [Self::Calm, Self::Flaky, Self::Hostile, Self::Silent, Self::WrongAmount];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,6 +51,7 @@ impl Profile {
             Self::Flaky => "flaky",
             Self::Hostile => "hostile",
             Self::Silent => "silent",
+            Self::WrongAmount => "wrong_amount",
         }
     }
 }
@@ -59,7 +63,9 @@ impl fmt::Display for Profile {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a profile. Nothing was changed; choose calm, flaky, hostile or silent")]
+#[error(
+    "{0:?} is not a profile. Nothing was changed; choose calm, flaky, hostile, silent or wrong_amount"
+)]
 pub struct UnknownProfile(String);
 
 impl FromStr for Profile {

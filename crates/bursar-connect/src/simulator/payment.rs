@@ -48,9 +48,10 @@ pub(super) struct Payment {
 }
 
 impl Payment {
-    pub(super) fn new(order: &Order, dice: Dice) -> Self {
+    /// A payment of what was ordered, or of another amount.
+    pub(super) fn new(order: &Order, dice: Dice, is_wrong: bool) -> Self {
         Self {
-            amount: order.amount.clone(),
+            amount: if is_wrong { WRONG_AMOUNT.to_owned() } else { order.amount.clone() },
             currency: order.currency.clone(),
             name: dice.name(),
             submissions: 0,
@@ -113,6 +114,8 @@ impl Payment {
             status: status.word().to_owned(),
             client_correlation_id: Some(reference.to_owned()),
             transaction_reference: Some(self.name.clone()),
+            amount: Some(self.amount.clone()),
+            currency: Some(self.currency.clone()),
             error_reference: refusal.map(error_body),
         }
     }
@@ -132,6 +135,9 @@ impl Payment {
         Action::Answer { status: 200, body: to_json(&self.describe(reference, self.status())) }
     }
 }
+
+/// What a provider pays instead of the amount that was ordered.
+const WRONG_AMOUNT: &str = "0.01";
 
 const PERMANENT: [&str; 2] = ["AccountClosed", "AccountNotFound"];
 const PASSING: [&str; 2] = ["SystemBusy", "InsufficientFloat"];

@@ -109,7 +109,8 @@ impl Provider {
         let (fate, manner) = behaviour::submission(profile, dice);
         if fate != Fate::Lost {
             let is_new = case.payment.is_none();
-            let payment = case.payment.get_or_insert_with(|| Payment::new(order, dice));
+            let is_wrong = profile == Profile::WrongAmount;
+            let payment = case.payment.get_or_insert_with(|| Payment::new(order, dice, is_wrong));
             payment.submissions = payment.submissions.saturating_add(1);
             if is_new || !is_idempotent {
                 self.process(now, &order.reference, (fate, manner), dice);
@@ -171,7 +172,7 @@ impl Provider {
         let case = self.cases.entry(reference.to_owned()).or_default();
         case.questions = case.questions.saturating_add(1);
         let dice = Dice::new(seed, "query", reference, case.questions);
-        let is_calm = profile == Profile::Calm;
+        let is_calm = matches!(profile, Profile::Calm | Profile::WrongAmount);
         let visible = case.payment.as_ref().filter(|payment| is_calm || payment.visible_at <= now);
         let manner = behaviour::answer(profile, dice);
         let action = match manner {

@@ -173,6 +173,11 @@ pub trait Kind: Clone + Debug + Eq + Serialize + DeserializeOwned {
         None
     }
 
+    /// The alert that the flow raises for its channel, as long as it is as it is.
+    fn alert(&self) -> Option<&'static str> {
+        None
+    }
+
     /// External references, oldest first: channel or provider, and reference.
     fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         std::iter::empty()

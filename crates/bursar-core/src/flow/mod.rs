@@ -287,6 +287,11 @@ impl FlowState {
         each!(self, it => it.review())
     }
 
+    /// The alert that the flow raises for its channel, as long as it is as it is.
+    pub fn alert(&self) -> Option<&'static str> {
+        each!(self, it => it.alert())
+    }
+
     /// The event emitted for this state. Deliveries emit none: a webhook about a webhook would never end.
     pub fn event(&self) -> Option<&'static str> {
         each!(self, it => it.event())

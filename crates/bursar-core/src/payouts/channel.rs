@@ -19,9 +19,22 @@ pub struct Channel {
     pub visibility_window: SignedDuration,
     /// A failure that the channel reports is final. If not, a second attempt needs an operator.
     pub failed_is_final: bool,
+    pub reports_amount: ReportsAmount,
     /// Maximum number of submissions in flight.
     pub concurrency: u32,
     pub clocks: Clocks,
+}
+
+/// Whether the channel names the amount that it paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReportsAmount {
+    /// Without an amount, a report that it paid is no proof.
+    Required,
+    /// An amount that it names is compared.
+    #[default]
+    IfPresent,
+    /// What it names is not the amount of the payment, such as an amount with its own fee.
+    Never,
 }
 
 /// Timeouts, retries and polling intervals.

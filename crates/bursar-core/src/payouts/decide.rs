@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
+use super::evidence::{NewEvidence, merge};
 use super::state::{Discrepancy, Known, Payout, State, StuckReason, Wait};
-use super::step::{Booking, Context, Effect, NewEvidence, Step, asked, later, merge};
+use super::step::{Booking, Context, Effect, Step, asked, later};
 use crate::ids::reference;
 use crate::payouts::attempt::{Attempt, Evidence, Knowledge, Source, Verdict};
 use crate::payouts::channel::LEASE_SLACK;
@@ -24,7 +25,7 @@ pub(super) fn due(mut payout: Payout, context: &Context<'_>) -> Step {
             let detail = Some("no answer in time".to_owned());
             let verdict = Verdict::Unknown { r#try };
             let evidence = Evidence { detail, ..Evidence::new(Source::Submission, verdict) };
-            let new_evidence = merge(&mut payout, number, evidence, now);
+            let new_evidence = merge(&mut payout, number, evidence, context);
             decide(payout, new_evidence, context)
         }
         State::Unconfirmed { wait, .. }
@@ -108,9 +109,12 @@ fn decide_settled(mut payout: Payout, new_evidence: Option<NewEvidence>) -> Step
         return Step::to(payout, State::Returned, &[Booking::Return]);
     }
     let case = new_evidence.and_then(|new_evidence| match new_evidence.verdict {
-        Verdict::Paid | Verdict::Returned if Some(new_evidence.attempt) != payout.settled => {
+        Verdict::Paid | Verdict::Returned | Verdict::AmountDiffers
+            if Some(new_evidence.attempt) != payout.settled =>
+        {
             Some(Discrepancy::PaidTwice)
         }
+        Verdict::AmountDiffers => Some(Discrepancy::AmountDiffers),
         Verdict::NotPaid { .. } | Verdict::Refused { .. } if payout.is_contradicted() => {
             Some(Discrepancy::Contradicted)
         }
@@ -120,7 +124,8 @@ fn decide_settled(mut payout: Payout, new_evidence: Option<NewEvidence>) -> Step
         | Verdict::NotSent { .. }
         | Verdict::Unknown { .. }
         | Verdict::Refused { .. }
-        | Verdict::Accepted => None,
+        | Verdict::Accepted
+        | Verdict::AmountMissing => None,
     });
     // The most severe discrepancy stays.
     payout.case = payout.case.max(case);
@@ -156,17 +161,24 @@ pub(super) fn settle(
 
 /// The money was released. If the channel paid nevertheless, the merchant owes it. Only new evidence can show that: an
 /// operator who decided otherwise has seen the rest.
-fn decide_released(payout: Payout, new_evidence: Option<NewEvidence>) -> Step {
+fn decide_released(mut payout: Payout, new_evidence: Option<NewEvidence>) -> Step {
     let Some(NewEvidence { attempt, verdict }) = new_evidence else { return Step::stays(payout) };
     match verdict {
         Verdict::Paid | Verdict::Returned => {
             let bookings = vec![Booking::TakeBackRelease, Booking::Settle];
             settle(payout, attempt, State::LateSuccess, bookings)
         }
+        // How much of it the merchant owes is for an operator to find out.
+        Verdict::AmountDiffers => {
+            payout.case = payout.case.max(Some(Discrepancy::AmountDiffers));
+            payout.is_case_closed = false;
+            Step::stays(payout)
+        }
         Verdict::NotSent { .. }
         | Verdict::Unknown { .. }
         | Verdict::Refused { .. }
         | Verdict::Accepted
+        | Verdict::AmountMissing
         | Verdict::NotPaid { .. } => Step::stays(payout),
     }
 }
@@ -176,6 +188,9 @@ fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
     match payout.known() {
         Known::Conflict | Known::Latest(Knowledge::Conflict) => {
             stuck(payout, StuckReason::Conflict, context)
+        }
+        Known::Latest(Knowledge::AmountDiffers) => {
+            stuck(payout, StuckReason::AmountDiffers, context)
         }
         Known::Latest(Knowledge::Paid | Knowledge::Returned) => {
             let attempt = payout.paid_attempt();
@@ -197,7 +212,7 @@ fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
             let reason = refusal.unwrap_or("refused by the channel").to_owned();
             Step::to(payout, State::Failed { reason }, &[Booking::Release])
         }
-        Known::Latest(Knowledge::Accepted) => accepted(payout, context),
+        Known::Latest(Knowledge::Accepted | Knowledge::AmountMissing) => accepted(payout, context),
         Known::Latest(Knowledge::Unknown) => unknown(payout, context),
         Known::Latest(Knowledge::InFlight) => Step::stays(payout),
         Known::Latest(Knowledge::NotSent) => not_sent(payout, context),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::payouts::attempt::Evidence;
+use crate::payouts::attempt::{Evidence, Reported};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -47,7 +47,7 @@ impl Event {
             },
             Self::Queried { answer, .. } => match answer {
                 Answer::NotPaid { detail, .. }
-                | Answer::Returned { detail }
+                | Answer::Returned { detail, .. }
                 | Answer::Failed { detail } => Some(detail),
                 Answer::Paid { .. } | Answer::Pending { .. } | Answer::NotFound => None,
             },
@@ -72,9 +72,13 @@ pub enum Outcome {
     },
     Accepted {
         provider_reference: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reported: Option<Reported>,
     },
     Paid {
         provider_reference: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reported: Option<Reported>,
     },
     /// The channel already has this reference.
     Duplicate,
@@ -89,6 +93,8 @@ pub enum Outcome {
 pub enum Answer {
     Paid {
         provider_reference: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reported: Option<Reported>,
     },
     NotPaid {
         is_retryable: bool,
@@ -96,9 +102,13 @@ pub enum Answer {
     },
     Pending {
         provider_reference: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reported: Option<Reported>,
     },
     Returned {
         detail: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reported: Option<Reported>,
     },
     NotFound,
     /// No answer, or an unusable one: it is no evidence.

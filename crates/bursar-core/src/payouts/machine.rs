@@ -77,6 +77,10 @@ impl Kind for Payout {
         self.review()
     }
 
+    fn alert(&self) -> Option<&'static str> {
+        self.alert()
+    }
+
     fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         let channel = self.terms.channel.as_str();
         self.attempts.iter().map(move |attempt| (channel.into(), attempt.reference.as_str()))

@@ -29,6 +29,7 @@ mod call;
 pub mod channel;
 mod decide;
 mod event;
+mod evidence;
 mod lane;
 mod machine;
 mod request;

@@ -113,6 +113,8 @@ pub enum StuckReason {
     Pending,
     /// Both paid and not paid.
     Conflict,
+    /// The channel reports another amount or currency than was asked for.
+    AmountDiffers,
 }
 
 /// Evidence that arrived after the money moved and contradicts it.
@@ -121,6 +123,8 @@ pub enum StuckReason {
 pub enum Discrepancy {
     /// The money was released, and the channel has paid: the merchant owes it.
     PaidAfterRelease,
+    /// The money has moved, and the channel reports another amount.
+    AmountDiffers,
     /// Settled as paid, and the channel reports that it was not.
     Contradicted,
     /// More than one attempt was paid.
@@ -131,6 +135,7 @@ impl Discrepancy {
     pub const fn name(self) -> &'static str {
         match self {
             Self::PaidAfterRelease => "paid_after_release",
+            Self::AmountDiffers => "amount_differs",
             Self::Contradicted => "contradicted",
             Self::PaidTwice => "paid_twice",
         }
@@ -152,6 +157,7 @@ impl StuckReason {
             Self::Ambiguous => "ambiguous",
             Self::Pending => "pending_too_long",
             Self::Conflict => "conflict",
+            Self::AmountDiffers => "amount_differs",
         }
     }
 }
@@ -323,6 +329,28 @@ impl Payout {
         }
     }
 
+    /// The amount that the channel reports, or does not report, needs a look at the channel.
+    pub(crate) fn alert(&self) -> Option<&'static str> {
+        let is_open = self.case == Some(Discrepancy::AmountDiffers) && !self.is_case_closed;
+        match self.state {
+            State::Stuck { reason: StuckReason::AmountDiffers, .. } => Some("amount_differs"),
+            _ if is_open => Some("amount_differs"),
+            State::Processing { .. } | State::Stuck { .. } => {
+                let is_missing = self.latest().is_some_and(Attempt::misses_amount);
+                is_missing.then_some("amount_missing")
+            }
+            State::Scheduled { .. }
+            | State::Ready { .. }
+            | State::Submitting { .. }
+            | State::Unconfirmed { .. }
+            | State::Success
+            | State::Failed { .. }
+            | State::Cancelled
+            | State::Returned
+            | State::LateSuccess => None,
+        }
+    }
+
     /// Why it failed, why it is stuck, or the discrepancy.
     pub fn reason(&self) -> Option<&str> {
         self.case.map(Discrepancy::name).or_else(|| self.state.reason())
@@ -337,21 +365,19 @@ impl Payout {
     pub(super) fn paid_attempt(&self) -> u32 {
         let paid = || self.attempts.iter().filter(|attempt| attempt.was_paid());
         // Of two paid attempts, a returned one has cost nothing.
-        let kept = paid().find(|attempt| attempt.knowledge() != Knowledge::Returned);
+        let kept = paid().find(|attempt| !attempt.was_returned());
         kept.or(paid().next()).or(self.latest()).map_or(0, |attempt| attempt.number)
     }
 
     /// Whether the settled attempt also has evidence that it was not paid.
     pub(super) fn is_contradicted(&self) -> bool {
         let settled = self.attempts.iter().find(|attempt| Some(attempt.number) == self.settled);
-        settled.is_some_and(|attempt| attempt.knowledge() == Knowledge::Conflict)
+        settled.is_some_and(Attempt::is_contradicted)
     }
 
     pub(super) fn was_returned(&self, number: Option<u32>) -> bool {
         let mut attempts = self.attempts.iter();
-        attempts.any(|attempt| {
-            Some(attempt.number) == number && attempt.knowledge() == Knowledge::Returned
-        })
+        attempts.any(|attempt| Some(attempt.number) == number && attempt.was_returned())
     }
 
     pub(super) fn known(&self) -> Known {
@@ -370,7 +396,9 @@ impl Payout {
             | Knowledge::Accepted
             | Knowledge::NotPaid { .. }
             | Knowledge::Paid
-            | Knowledge::Returned) => Known::Latest(knowledge),
+            | Knowledge::Returned
+            | Knowledge::AmountMissing
+            | Knowledge::AmountDiffers) => Known::Latest(knowledge),
         }
     }
 }

@@ -3,7 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::decide::{decide, due, next_attempt, settle};
-use super::event::{Answer, Decision, Event, ManualDecision, Outcome};
+use super::event::{Answer, Decision, Event, ManualDecision};
+use super::evidence::{merge, query_evidence, submission_evidence};
 use super::state::{Payout, Proposal, State, Wait};
 use crate::flow::ReviewReason;
 use crate::freezes::is_same_person;
@@ -80,13 +81,13 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
         Event::Submitted { attempt, r#try, outcome } => {
             end_try(&mut payout, *attempt, *r#try);
             let evidence = submission_evidence(*r#try, outcome);
-            let new_evidence = merge(&mut payout, *attempt, evidence, context.now);
+            let new_evidence = merge(&mut payout, *attempt, evidence, context);
             Ok(decide(payout, new_evidence, context))
         }
         Event::Queried { attempt, lease_until, answer } => {
             let evidence = query_evidence(answer);
             let new_evidence =
-                evidence.and_then(|evidence| merge(&mut payout, *attempt, evidence, context.now));
+                evidence.and_then(|evidence| merge(&mut payout, *attempt, evidence, context));
             // A repeated answer, or an answer to an expired query, counts as evidence only; it does not move the timer.
             if payout.state.question() == Some(*lease_until) {
                 asked(&mut payout, *answer == Answer::NotFound, context);
@@ -94,7 +95,7 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
             Ok(decide(payout, new_evidence, context))
         }
         Event::EvidenceReceived { attempt, evidence } => {
-            let new_evidence = merge(&mut payout, *attempt, evidence.clone(), context.now);
+            let new_evidence = merge(&mut payout, *attempt, evidence.clone(), context);
             Ok(decide(payout, new_evidence, context))
         }
         Event::CancelAsked => cancel(payout),
@@ -120,70 +121,8 @@ fn end_try(payout: &mut Payout, number: u32, r#try: u32) {
     }
 }
 
-fn submission_evidence(r#try: u32, outcome: &Outcome) -> Evidence {
-    let source = Source::Submission;
-    let (verdict, provider_reference, detail) = match outcome {
-        Outcome::NotSent { detail } => (Verdict::NotSent { r#try }, None, Some(detail.clone())),
-        Outcome::Rejected { is_retryable, detail } => {
-            let verdict = Verdict::Refused { r#try, is_retryable: *is_retryable };
-            (verdict, None, Some(detail.clone()))
-        }
-        Outcome::Accepted { provider_reference } => {
-            (Verdict::Accepted, provider_reference.clone(), None)
-        }
-        Outcome::Paid { provider_reference } => (Verdict::Paid, provider_reference.clone(), None),
-        // The channel has this reference; queries will show its outcome.
-        Outcome::Duplicate => (Verdict::Accepted, None, Some("duplicate".to_owned())),
-        Outcome::Unknown { detail } => (Verdict::Unknown { r#try }, None, Some(detail.clone())),
-    };
-    Evidence { source, verdict, provider_reference, detail, digest: None }
-}
-
 fn was_planned(payout: &Payout, number: u32, r#try: u32) -> bool {
     payout.attempts.iter().any(|attempt| attempt.number == number && r#try <= attempt.tries)
-}
-
-/// Evidence that is new to the attempt.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NewEvidence {
-    pub(super) attempt: u32,
-    pub(super) verdict: Verdict,
-}
-
-/// Evidence about an unknown attempt is ignored.
-pub(super) fn merge(
-    payout: &mut Payout,
-    number: u32,
-    evidence: Evidence,
-    now: Timestamp,
-) -> Option<NewEvidence> {
-    let verdict = evidence.verdict;
-    let attempt = payout.attempts.iter_mut().find(|attempt| attempt.number == number)?;
-    attempt.merge(evidence, now).then_some(NewEvidence { attempt: number, verdict })
-}
-
-/// The evidence in an answer, if any.
-fn query_evidence(answer: &Answer) -> Option<Evidence> {
-    let source = Source::Query;
-    match answer {
-        Answer::Paid { provider_reference } => Some(Evidence {
-            provider_reference: provider_reference.clone(),
-            ..Evidence::new(source, Verdict::Paid)
-        }),
-        Answer::NotPaid { is_retryable, detail } => Some(Evidence {
-            detail: Some(detail.clone()),
-            ..Evidence::new(source, Verdict::NotPaid { is_retryable: *is_retryable })
-        }),
-        Answer::Pending { provider_reference } => Some(Evidence {
-            provider_reference: provider_reference.clone(),
-            ..Evidence::new(source, Verdict::Accepted)
-        }),
-        Answer::Returned { detail } => Some(Evidence {
-            detail: Some(detail.clone()),
-            ..Evidence::new(source, Verdict::Returned)
-        }),
-        Answer::NotFound | Answer::Failed { .. } => None,
-    }
 }
 
 /// Schedules the next query, or ends the queries.
@@ -297,12 +236,12 @@ fn ruled(
     let mut payout = payout;
     match decision {
         Decision::ConfirmPaid => {
-            merge(&mut payout, number, evidence_of(Verdict::Paid), context.now);
+            merge(&mut payout, number, evidence_of(Verdict::Paid), context);
             Ok(settle(payout, number, State::Success, vec![Booking::Settle]))
         }
         Decision::ConfirmNotPaid => {
             let verdict = Verdict::NotPaid { is_retryable: false };
-            merge(&mut payout, number, evidence_of(verdict), context.now);
+            merge(&mut payout, number, evidence_of(verdict), context);
             let state = State::Failed { reason: "confirmed_not_paid".to_owned() };
             Ok(Step::to(payout, state, &[Booking::Release]))
         }
@@ -319,7 +258,7 @@ fn ruled(
                 return Err(Rejection::NoNewAttempt { attempts: payout.attempts.len() });
             }
             let verdict = Verdict::NotPaid { is_retryable: true };
-            merge(&mut payout, number, evidence_of(verdict), context.now);
+            merge(&mut payout, number, evidence_of(verdict), context);
             Ok(next_attempt(payout, context.now, context))
         }
     }

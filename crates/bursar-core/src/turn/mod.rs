@@ -24,7 +24,9 @@ pub use read_plan::{ReadPlan, plan, plan_second};
 pub use read_set::{KnownReference, ReadSet};
 pub(crate) use request::{Admitted, Decide, asks};
 pub use request::{Answer, Ask, Body, Given, Reply, Request, TurnInput};
-pub use tally::{FLOW_TALLIES, FlowTally, REVIEW_TALLIES, Tally, TallyName, tallies_of};
+pub use tally::{
+    ALERT_TALLIES, FLOW_TALLIES, FlowTally, REVIEW_TALLIES, Tally, TallyName, tallies_of,
+};
 pub(crate) use tally::{Recount, tally_changes};
 
 /// Decides a batch. It reads and writes nothing: the commit lists what the store must save.

@@ -47,11 +47,14 @@ pub enum TallyName<'n> {
     Flow { kind: &'n str, status: &'n str, currency: Option<Currency>, channel: &'n str },
     /// Flows that wait for a person.
     Review { kind: &'n str, reason: ReviewReason },
+    /// Flows that raise an alert for their channel.
+    Alert { alert: &'n str, channel: &'n str },
 }
 
 /// The first part of the names of a family of tallies.
 pub const FLOW_TALLIES: &str = "flow/";
 pub const REVIEW_TALLIES: &str = "review/";
+pub const ALERT_TALLIES: &str = "alert/";
 
 /// The stored form. The channel comes last: a configuration names it.
 impl fmt::Display for TallyName<'_> {
@@ -64,6 +67,7 @@ impl fmt::Display for TallyName<'_> {
             Self::Review { kind, reason } => {
                 write!(f, "{REVIEW_TALLIES}{kind}/{}", reason.name())
             }
+            Self::Alert { alert, channel } => write!(f, "{ALERT_TALLIES}{alert}/{channel}"),
         }
     }
 }
@@ -97,7 +101,9 @@ fn names(flow: &Flow) -> impl Iterator<Item = TallyName<'_>> {
     let currency = flow.state.funds().map(|funds| funds.amount.currency());
     let channel = flow.state.channel().unwrap_or_default();
     let review = flow.state.review().map(|reason| TallyName::Review { kind, reason });
-    [Some(TallyName::Flow { kind, status, currency, channel }), review].into_iter().flatten()
+    let alert = flow.state.alert().map(|alert| TallyName::Alert { alert, channel });
+    let flow = TallyName::Flow { kind, status, currency, channel };
+    [Some(flow), review, alert].into_iter().flatten()
 }
 
 fn minor(flow: &Flow) -> i64 {

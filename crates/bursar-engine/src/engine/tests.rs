@@ -4,7 +4,7 @@ use bursar_core::flow::{self, ClaimReply, Round, RoundReply};
 use bursar_core::ids::{EndpointId, Seed};
 use bursar_core::ledger::rulebook::Rulebook;
 use bursar_core::ledger::{self, LedgerEvent, Post};
-use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Body, Commit, ReadSet, Reply, Request, TurnInput, apply};
 use bursar_core::webhooks::{self, DeliveriesStarted};
@@ -23,6 +23,7 @@ fn engine() -> Engine {
         not_found_is_final: false,
         visibility_window: SignedDuration::from_secs(30),
         failed_is_final: true,
+        reports_amount: ReportsAmount::default(),
         concurrency: 16,
         clocks: Clocks::of("mobile_wallet"),
     };

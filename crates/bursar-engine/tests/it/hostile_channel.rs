@@ -56,11 +56,11 @@ impl HostileChannel {
             }
             6 | 7 => {
                 payment.is_pending = true;
-                Outcome::Accepted { provider_reference: None }
+                Outcome::Accepted { provider_reference: None, reported: None }
             }
             _ => {
                 payment.times_paid += 1;
-                Outcome::Paid { provider_reference: None }
+                Outcome::Paid { provider_reference: None, reported: None }
             }
         }
     }
@@ -77,11 +77,11 @@ impl HostileChannel {
             payment.times_paid += 1;
         }
         match (payment.times_paid, payment.is_pending) {
-            (0, true) => Answer::Pending { provider_reference: None },
+            (0, true) => Answer::Pending { provider_reference: None, reported: None },
             (0, false) => {
                 Answer::NotPaid { is_retryable: false, detail: "not executed".to_owned() }
             }
-            (_, _) => Answer::Paid { provider_reference: None },
+            (_, _) => Answer::Paid { provider_reference: None, reported: None },
         }
     }
 }

@@ -48,9 +48,11 @@ pub(crate) fn pays(call: &payouts::Call) -> ChannelAnswer {
     let provider_reference = None;
     match call.order {
         Order::Submit { .. } => {
-            ChannelAnswer::Submitted(payouts::Outcome::Paid { provider_reference })
+            ChannelAnswer::Submitted(payouts::Outcome::Paid { provider_reference, reported: None })
         }
-        Order::Query => ChannelAnswer::Queried(payouts::Answer::Paid { provider_reference }),
+        Order::Query => {
+            ChannelAnswer::Queried(payouts::Answer::Paid { provider_reference, reported: None })
+        }
     }
 }
 

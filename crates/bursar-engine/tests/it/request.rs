@@ -5,7 +5,7 @@ use std::future::Future;
 use bursar_core::idempotency::Key;
 use bursar_core::ledger::rulebook::Rulebook;
 use bursar_core::ledger::{LedgerEvent, Post};
-use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use bursar_core::payouts::{Beneficiary, ClientMetadata, Create, NewPayout};
 use bursar_core::registry::{Change, Registration};
 use bursar_core::rules::Rules;
@@ -21,6 +21,7 @@ pub(crate) fn rules() -> Rules {
         not_found_is_final: false,
         visibility_window: SignedDuration::from_secs(30),
         failed_is_final: true,
+        reports_amount: ReportsAmount::default(),
         concurrency: 16,
         clocks: Clocks::of("mobile_wallet"),
     };

@@ -8,7 +8,7 @@ use bursar_connect::{
     Auth, Connection, ErrorMap, HttpChannel, HttpSettings, Meaning, Secret, SimChannel, SimSettings,
 };
 use bursar_core::money::Currency;
-use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
@@ -29,6 +29,8 @@ pub struct ChannelConfig {
     not_found_is_final: bool,
     visibility_window_s: Option<f64>,
     failed_is_final: Option<bool>,
+    #[serde(default)]
+    reports_amount: ReportsAmountConfig,
     concurrency: Option<u32>,
     callback_secret: Option<String>,
     callback_url: Option<String>,
@@ -61,6 +63,15 @@ impl std::fmt::Debug for ChannelConfig {
 enum Kind {
     Http,
     Sim,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ReportsAmountConfig {
+    Required,
+    #[default]
+    IfPresent,
+    Never,
 }
 
 #[derive(Default, Deserialize)]
@@ -129,6 +140,11 @@ impl ChannelConfig {
             not_found_is_final: self.not_found_is_final,
             visibility_window: duration(name, "visibility_window_s", window)?,
             failed_is_final: self.failed_is_final.unwrap_or(true),
+            reports_amount: match self.reports_amount {
+                ReportsAmountConfig::Required => ReportsAmount::Required,
+                ReportsAmountConfig::IfPresent => ReportsAmount::IfPresent,
+                ReportsAmountConfig::Never => ReportsAmount::Never,
+            },
             concurrency: self.concurrency.unwrap_or(64).max(1),
             clocks: self.clocks(name)?,
         })

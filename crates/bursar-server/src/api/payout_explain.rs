@@ -1,12 +1,14 @@
 //! The history and the explanation of a payout: its events, the evidence of its attempts, and what it waits for.
 
+use std::collections::BTreeSet;
+
 use axum::Json as Reply;
 use axum::extract::{Path, State as AppState};
 use bursar_core::feed::FeedEvent;
 use bursar_core::flow::Flow;
 use bursar_core::freezes::Control;
 use bursar_core::payouts::attempt::{Attempt, Knowledge, Source, Verdict};
-use bursar_core::payouts::{Payout, State, StuckReason, Wait};
+use bursar_core::payouts::{Discrepancy, Payout, State, StuckReason, Wait};
 use bursar_store::{Browse as _, Query as _};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -85,6 +87,9 @@ pub(super) struct EvidenceView {
     at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
+    /// The amount and currency that the channel reports, if they are not those of the payout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reported: Option<String>,
     /// SHA-256 of the bytes that the evidence was read from.
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
@@ -153,17 +158,7 @@ fn summary(payout: &Payout, is_frozen: bool, caller: &Caller) -> String {
         State::Processing { polls, deadline, .. } => format!(
             "{channel} has accepted it and will say how it ends. It was asked {polls} times; after {deadline} an operator must look."
         ),
-        State::Stuck { reason, .. } => match reason {
-            StuckReason::Ambiguous => format!(
-                "{channel} was asked again and again and does not say whether it was paid. An operator must find out and decide; callbacks and slow questions go on."
-            ),
-            StuckReason::Pending => format!(
-                "{channel} has accepted it and does not come to an end. An operator must find out and decide."
-            ),
-            StuckReason::Conflict => {
-                "There is evidence that it was paid and evidence that it was not. An operator must decide.".to_owned()
-            }
-        },
+        State::Stuck { reason, .. } => stuck(payout, *reason),
         State::Success => "It was paid.".to_owned(),
         State::Failed { reason } => format!("It was not paid: {reason}."),
         State::Cancelled => "It was cancelled before anything was sent.".to_owned(),
@@ -196,14 +191,60 @@ fn summary(payout: &Payout, is_frozen: bool, caller: &Caller) -> String {
         | State::Returned
         | State::LateSuccess => "",
     };
-    let case = match payout.case.map(|case| (case.name(), payout.is_case_closed)) {
+    let case = case(payout);
+    format!("{words}{case}{waiting}{asking}")
+}
+
+/// Why an operator must decide.
+fn stuck(payout: &Payout, reason: StuckReason) -> String {
+    let channel = &payout.terms.channel;
+    match reason {
+            StuckReason::Ambiguous => format!(
+                "{channel} was asked again and again and does not say whether it was paid. An operator must find out and decide; callbacks and slow questions go on."
+            ),
+            StuckReason::Pending => format!(
+                "{channel} has accepted it and does not come to an end. An operator must find out and decide."
+            ),
+            StuckReason::Conflict => {
+                "There is evidence that it was paid and evidence that it was not. An operator must decide.".to_owned()
+            }
+            StuckReason::AmountDiffers => format!(
+                "{channel} was asked to pay {} and reports {}. It is not settled by itself: an operator must find out what was paid and decide for all of it; a difference is a matter for an adjustment.",
+                asked(payout),
+                reported(payout)
+            ),
+        }
+}
+
+/// The discrepancy of a finished payout.
+fn case(payout: &Payout) -> String {
+    let channel = &payout.terms.channel;
+    match payout.case.map(|case| (case.name(), payout.is_case_closed)) {
+        Some((name, false)) if payout.case == Some(Discrepancy::AmountDiffers) => format!(
+            " There is a case, {name}: {channel} was asked to pay {} and reports {}. An operator must look into it and close it.",
+            asked(payout),
+            reported(payout)
+        ),
         Some((name, false)) => {
             format!(" There is a case, {name}: an operator must look into it and close it.")
         }
         Some((name, true)) => format!(" The case, {name}, was looked into and is closed."),
         None => String::new(),
-    };
-    format!("{words}{case}{waiting}{asking}")
+    }
+}
+
+fn asked(payout: &Payout) -> String {
+    let amount = payout.terms.funds.amount;
+    format!("{amount} {}", amount.code())
+}
+
+/// The other amounts that the channel reported.
+fn reported(payout: &Payout) -> String {
+    let reports = payout.attempts.iter().flat_map(Attempt::evidence);
+    let reports: BTreeSet<String> = reports
+        .filter_map(|(evidence, _)| evidence.reported.as_ref().map(ToString::to_string))
+        .collect();
+    reports.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
 const fn money(state: &State) -> &'static str {
@@ -227,6 +268,7 @@ fn attempt_view(attempt: &Attempt, caller: &Caller) -> AttemptView {
         verdict: verdict(evidence.verdict),
         at: *at,
         detail: evidence.detail.clone().filter(|_| is_visible(evidence.source)),
+        reported: evidence.reported.as_ref().map(ToString::to_string),
         digest: evidence.digest.clone(),
     });
     let mut evidence: Vec<EvidenceView> = views.collect();
@@ -251,6 +293,8 @@ const fn knowledge(knowledge: Knowledge) -> &'static str {
         Knowledge::Paid => "paid",
         Knowledge::Returned => "returned",
         Knowledge::Conflict => "conflict",
+        Knowledge::AmountMissing => "amount_missing",
+        Knowledge::AmountDiffers => "amount_differs",
     }
 }
 
@@ -276,5 +320,7 @@ fn verdict(verdict: Verdict) -> String {
         }
         Verdict::NotPaid { is_retryable: false } => "not paid".to_owned(),
         Verdict::Returned => "returned".to_owned(),
+        Verdict::AmountDiffers => "another amount or currency".to_owned(),
+        Verdict::AmountMissing => "without the amount that it must name".to_owned(),
     }
 }

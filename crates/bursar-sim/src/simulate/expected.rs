@@ -8,9 +8,11 @@ use super::fault::Fault;
 /// Machine, from, by what, to.
 const STEPS: &[&str] = &[
     "attempt accepted -callback.not-paid-> not-paid",
+    "attempt accepted -callback.paid-> amount-differs",
     "attempt accepted -callback.paid-> paid",
     "attempt accepted -decided.paid-> paid",
     "attempt accepted -queried.not-paid-> not-paid",
+    "attempt accepted -queried.paid-> amount-differs",
     "attempt accepted -queried.paid-> paid",
     "attempt in-flight -callback.accepted-> accepted",
     "attempt in-flight -callback.not-paid-> not-paid",
@@ -20,6 +22,7 @@ const STEPS: &[&str] = &[
     "attempt in-flight -submitted.duplicate-> accepted",
     "attempt in-flight -submitted.not-sent-> not-sent",
     "attempt in-flight -submitted.not-sent-> unknown",
+    "attempt in-flight -submitted.paid-> amount-differs",
     "attempt in-flight -submitted.paid-> paid",
     "attempt in-flight -submitted.rejected-> not-paid",
     "attempt in-flight -submitted.rejected-> unknown",

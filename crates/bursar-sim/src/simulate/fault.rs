@@ -63,6 +63,7 @@ faults! {
     CallbackTwice, "callback-twice", 300, "a callback comes again, in other bytes";
     CallbackLate, "callback-late", 300, "a callback comes hours late";
     CallbackStale, "callback-stale", 400, "a callback reports an older state";
+    PaysOther, "pays-other", 200, "the channel pays another amount than was asked for";
     Returns, "returns", 250, "a paid payout is returned later";
     Flips, "flips", 500, "a failed payout is paid after all, by a channel that does not promise otherwise";
     WebhookLost, "webhook-lost", 150, "a call to an endpoint is lost on its way";

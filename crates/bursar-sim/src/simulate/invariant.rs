@@ -31,6 +31,7 @@ invariants! {
     SentOnce, "sent-once", "a reference arrives once, unless the channel pays it once whatever arrives";
     PaidOnce, "paid-once", "a beneficiary is paid once";
     SettledIsPaid, "settled-is-paid", "what is settled was paid";
+    AmountIsAsked, "amount-is-asked", "what is settled without a person was paid in the amount that was asked for";
     ReleasedIsNotPaid, "released-is-not-paid", "what is released was not paid and cannot be";
     OneLiveAttempt, "one-live-attempt", "a payout has at most one attempt that may be paid";
     FrozenIsNotSent, "frozen-is-not-sent", "nothing is planned to be sent after the commit of a freeze";

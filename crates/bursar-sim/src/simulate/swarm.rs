@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bursar_core::ledger::pricing::Tariff;
 use bursar_core::ledger::rulebook::Rulebook;
 use bursar_core::money::Currency;
-use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use bursar_core::rules::Rules;
 use bursar_core::webhooks::delivery::RetryPolicy;
 use bursar_engine::Limits;
@@ -190,6 +190,7 @@ fn channel(name: &str, dice: &mut Dice) -> Result<Channel, String> {
         not_found_is_final: dice.chance(500),
         visibility_window: seconds(dice.between(5, 60)),
         failed_is_final: dice.chance(650),
+        reports_amount: ReportsAmount::default(),
         concurrency: u32::try_from(dice.between(1, 6)).unwrap_or(1),
         clocks,
     })

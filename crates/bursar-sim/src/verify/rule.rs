@@ -66,6 +66,8 @@ rules! {
         "The merchant does not know what became of the money, or is notified twice.";
     I17: "A decision about an older version has no effect.",
         "Money moves on a decision about something that is no longer so.";
+    I18: "What was paid in another amount is settled or given back only by a person.",
+        "The merchant is charged for money that the beneficiary did not get, or the other way round.";
     C1: "What contradicts the books once money has moved becomes a case.",
         "Money is lost or owed, and no operator is alerted.";
     C2: "Money is given to the merchant as returned only if it came back.",

@@ -54,7 +54,7 @@ pub(crate) fn body(
             let outcome = match amount {
                 0 => Outcome::NotSent { detail: detail() },
                 1 => Outcome::Rejected { is_retryable: a == 0, detail: detail() },
-                100 => Outcome::Accepted { provider_reference: None },
+                100 => Outcome::Accepted { provider_reference: None, reported: None },
                 _ => Outcome::Unknown { detail: detail() },
             };
             let event = Event::Submitted { attempt: 1 + u32::from(a == 2), r#try: 1, outcome };
@@ -63,7 +63,7 @@ pub(crate) fn body(
         "asked" => {
             let answer = match a {
                 0 => Answer::NotFound,
-                1 => Answer::Paid { provider_reference: None },
+                1 => Answer::Paid { provider_reference: None, reported: None },
                 _ => Answer::Failed { detail: detail() },
             };
             let event = Event::Queried { attempt: 1, lease_until: admission.now, answer };

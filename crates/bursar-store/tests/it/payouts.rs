@@ -114,7 +114,7 @@ impl<S: Store + Query> Payments<'_, S> {
 }
 
 pub(crate) fn paid() -> Outcome {
-    Outcome::Paid { provider_reference: Some("P-1".to_owned()) }
+    Outcome::Paid { provider_reference: Some("P-1".to_owned()), reported: None }
 }
 
 fn unknown() -> Outcome {
@@ -156,7 +156,7 @@ async fn paid_directly_and_by_callback<S: Store + Query>(payments: &mut Payments
     let (second, effect) = payments.submit("b", "20").await;
     // The callback arrives before the response to the submission.
     assert_eq!(payments.callback(&second.reference, Verdict::Accepted).await, "PROCESSING");
-    let accepted = Outcome::Accepted { provider_reference: None };
+    let accepted = Outcome::Accepted { provider_reference: None, reported: None };
     assert_eq!(payments.submitted(&effect, accepted).await, "PROCESSING");
     assert_eq!(payments.callback(&second.reference, Verdict::Paid).await, "SUCCESS");
     assert_eq!(payments.callback(&second.reference, Verdict::Paid).await, "SUCCESS");
@@ -245,7 +245,7 @@ async fn expired_and_returned<S: Store + Query>(payments: &mut Payments<'_, S>) 
     assert_eq!(payments.claim(LANE).await, [], "an expired submission is not repeated");
     payments.desk.now += SignedDuration::from_secs(10);
     let effects = payments.claim(LANE).await;
-    let answer = Answer::Paid { provider_reference: None };
+    let answer = Answer::Paid { provider_reference: None, reported: None };
     assert_eq!(payments.queried(&effects[0], answer).await, "SUCCESS");
     assert_eq!(payments.callback(&payout.reference, Verdict::Returned).await, "RETURNED");
     let [available, held, bank] = before;

@@ -119,7 +119,7 @@ async fn a_workflow_drives_a_payout(store: impl Store + Browse) {
     );
 
     // The poll records the outcome; the payout settles once.
-    let event = submitted(&effect, Outcome::Paid { provider_reference: None });
+    let event = submitted(&effect, Outcome::Paid { provider_reference: None, reported: None });
     let settled = polled(&desk.commit(poll(flow, Some(event.clone()))).await);
     assert_eq!((settled.flow.state.status(), settled.next), ("SUCCESS", None));
     let again = desk.commit(poll(flow, Some(event))).await;
@@ -192,7 +192,7 @@ async fn a_lost_submission_is_queried_and_never_repeated(store: impl Store + Bro
     let asked = polled(&desk.commit(poll_with_slot(flow)).await).effect.unwrap();
     assert_eq!(call(&asked).reference, call(&effect).reference);
     let (attempt, lease_until) = (asked.attempt, asked.lease_until);
-    let answer = payouts::Answer::Paid { provider_reference: None };
+    let answer = payouts::Answer::Paid { provider_reference: None, reported: None };
     let event = Event::Queried { attempt, lease_until, answer };
     assert_eq!(polled(&desk.commit(poll(flow, Some(event))).await).flow.state.status(), "SUCCESS");
     desk.assert_sound().await;

@@ -14,7 +14,7 @@ use bursar_core::ledger::{
     self, Account, Admission, Hold, HoldKey, LedgerEvent, Posted, Transaction,
 };
 use bursar_core::numscript::Name;
-use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use bursar_core::registry::{Change, Registration};
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Answer, Body, Commit, Reply, Request, SavedCommit, TurnInput};
@@ -125,6 +125,7 @@ pub(crate) fn rules() -> Rules {
         not_found_is_final: false,
         visibility_window: SignedDuration::from_secs(30),
         failed_is_final: true,
+        reports_amount: ReportsAmount::default(),
         concurrency: 64,
         clocks: Clocks::of("mobile_wallet"),
     };

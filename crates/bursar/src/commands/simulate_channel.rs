@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// calm: pays and answers at once; flaky: occasional faults; hostile: every fault; silent: accepts and answers nothing
-    #[arg(long, value_name = "calm|flaky|hostile|silent", default_value_t = Profile::Hostile)]
+    #[arg(long, value_name = "calm|flaky|hostile|silent|wrong_amount", default_value_t = Profile::Hostile)]
     profile: Profile,
     /// The URL for callbacks [default: no callbacks]
     #[arg(long, value_name = "URL", requires = "callback_secret")]

@@ -10,6 +10,7 @@
 )]
 
 mod api;
+mod attack;
 mod bench;
 mod bursar;
 mod caller;

@@ -9,6 +9,8 @@
 //!    ▲            │            │                └──▶ NotPaid
 //!    └─ not sent ─┴────────────┘            Paid and NotPaid ──▶ Conflict
 //! ```
+//!
+//! Evidence of another amount than was asked for is stronger than all of it: only an operator can decide.
 
 mod event;
 mod state;
@@ -16,5 +18,5 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use event::{Evidence, Source, Verdict};
+pub use event::{Evidence, Reported, Source, Verdict};
 pub use state::{Attempt, Knowledge};

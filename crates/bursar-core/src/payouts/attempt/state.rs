@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::event::{Evidence, Verdict};
+use super::event::{Evidence, Reported, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
@@ -42,6 +42,10 @@ pub enum Knowledge {
     Returned,
     /// Both paid and not paid: only an operator can decide.
     Conflict,
+    /// Paid, and the channel must still name the amount.
+    AmountMissing,
+    /// Paid or accepted with another amount: only an operator can decide.
+    AmountDiffers,
 }
 
 /// The knowledge about all tries together: the least certain one counts.
@@ -67,30 +71,58 @@ impl Attempt {
 
     pub fn knowledge(&self) -> Knowledge {
         let has = |wanted: Verdict| self.has(wanted);
+        if has(Verdict::AmountDiffers) {
+            return Knowledge::AmountDiffers;
+        }
         if has(Verdict::Returned) {
             // Only a paid attempt can be returned.
             return Knowledge::Returned;
         }
-        let tries = self.tries();
-        let may_retry = has(Verdict::NotPaid { is_retryable: true });
-        let must_not_retry = has(Verdict::NotPaid { is_retryable: false });
-        let is_not_paid = may_retry || must_not_retry;
-        if has(Verdict::Paid) {
-            let is_contradicted = is_not_paid || matches!(tries, Tries::Refused { .. });
-            return if is_contradicted { Knowledge::Conflict } else { Knowledge::Paid };
+        if self.is_contradicted() {
+            return Knowledge::Conflict;
         }
-        if is_not_paid {
-            return Knowledge::NotPaid { is_retryable: !must_not_retry };
+        if has(Verdict::Paid) {
+            return Knowledge::Paid;
+        }
+        if has(Verdict::AmountMissing) {
+            return Knowledge::AmountMissing;
+        }
+        if self.is_not_paid() {
+            return Knowledge::NotPaid {
+                is_retryable: !has(Verdict::NotPaid { is_retryable: false }),
+            };
         }
         if has(Verdict::Accepted) {
             return Knowledge::Accepted;
         }
-        match tries {
+        match self.tries() {
             Tries::NotSent => Knowledge::NotSent,
             Tries::Refused { is_final } => Knowledge::NotPaid { is_retryable: !is_final },
             Tries::Unknown => Knowledge::Unknown,
             Tries::InFlight => Knowledge::InFlight,
         }
+    }
+
+    fn is_not_paid(&self) -> bool {
+        [true, false].iter().any(|it| self.has(Verdict::NotPaid { is_retryable: *it }))
+    }
+
+    /// Whether there is evidence that it was paid and evidence that it was not.
+    pub fn is_contradicted(&self) -> bool {
+        let is_refused = || matches!(self.tries(), Tries::Refused { .. });
+        let is_paid = self.has(Verdict::Paid) || self.has(Verdict::AmountMissing);
+        // Only a paid attempt can be returned.
+        is_paid && !self.was_returned() && (self.is_not_paid() || is_refused())
+    }
+
+    /// Whether the channel reports a payment without the amount that it must name.
+    pub fn misses_amount(&self) -> bool {
+        self.has(Verdict::AmountMissing)
+    }
+
+    /// Whether all of the money came back.
+    pub fn was_returned(&self) -> bool {
+        self.has(Verdict::Returned)
     }
 
     /// The knowledge from the tries alone. As long as one of them may have arrived, the refusal of another proves
@@ -131,7 +163,9 @@ impl Attempt {
             Knowledge::InFlight
             | Knowledge::Unknown
             | Knowledge::Accepted
-            | Knowledge::Conflict => true,
+            | Knowledge::Conflict
+            | Knowledge::AmountMissing
+            | Knowledge::AmountDiffers => true,
             Knowledge::NotSent
             | Knowledge::NotPaid { .. }
             | Knowledge::Paid
@@ -139,11 +173,23 @@ impl Attempt {
         }
     }
 
-    /// Whether any evidence says that it was paid, whatever other evidence says.
+    /// Whether any evidence says that it was paid, in any amount and whatever other evidence says.
     pub fn was_paid(&self) -> bool {
-        let says_paid =
-            |evidence: &Evidence| matches!(evidence.verdict, Verdict::Paid | Verdict::Returned);
-        self.evidence.keys().any(says_paid)
+        self.evidence.keys().any(|evidence| match evidence.verdict {
+            Verdict::Paid | Verdict::Returned | Verdict::AmountDiffers | Verdict::AmountMissing => {
+                true
+            }
+            Verdict::NotSent { .. }
+            | Verdict::Unknown { .. }
+            | Verdict::Refused { .. }
+            | Verdict::Accepted
+            | Verdict::NotPaid { .. } => false,
+        })
+    }
+
+    /// The first other amount that the channel reported.
+    pub fn reported(&self) -> Option<&Reported> {
+        self.evidence.keys().find_map(|evidence| evidence.reported.as_ref())
     }
 
     /// The channel's own reference of the payment; the first in order if there are several.

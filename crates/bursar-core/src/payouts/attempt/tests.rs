@@ -20,11 +20,13 @@ fn attempt(tries: u32, verdicts: &[Verdict]) -> Attempt {
 
 #[test]
 fn knowledge_follows_from_the_evidence() {
-    use Verdict::{Accepted, NotPaid, NotSent, Paid, Returned, Unknown};
+    use Verdict::{
+        Accepted, AmountDiffers, AmountMissing, NotPaid, NotSent, Paid, Returned, Unknown,
+    };
     let refused = NotPaid { is_retryable: false };
     let busy = NotPaid { is_retryable: true };
     let refused_try = |r#try, is_retryable| Verdict::Refused { r#try, is_retryable };
-    let table: [(u32, &[Verdict], Knowledge); 26] = [
+    let table: [(u32, &[Verdict], Knowledge); 33] = [
         (0, &[], Knowledge::NotSent),
         (1, &[], Knowledge::InFlight),
         (1, &[NotSent { r#try: 1 }], Knowledge::NotSent),
@@ -61,6 +63,14 @@ fn knowledge_follows_from_the_evidence() {
         ),
         (1, &[refused_try(1, true), Accepted], Knowledge::Accepted),
         (1, &[refused_try(1, true), Paid], Knowledge::Conflict),
+        // Another amount is stronger than everything else that is said.
+        (1, &[AmountDiffers], Knowledge::AmountDiffers),
+        (1, &[AmountDiffers, Paid], Knowledge::AmountDiffers),
+        (1, &[AmountDiffers, refused], Knowledge::AmountDiffers),
+        (1, &[AmountDiffers, Paid, Returned], Knowledge::AmountDiffers),
+        (1, &[Accepted, AmountMissing], Knowledge::AmountMissing),
+        (1, &[AmountMissing, Paid], Knowledge::Paid),
+        (1, &[AmountMissing, refused], Knowledge::Conflict),
     ];
     for (tries, verdicts, expected) in table {
         assert_eq!(attempt(tries, verdicts).knowledge(), expected, "{tries} {verdicts:?}");
@@ -90,6 +100,8 @@ fn verdict() -> impl Strategy<Value = Verdict> {
         Just(Verdict::Paid),
         any::<bool>().prop_map(|is_retryable| Verdict::NotPaid { is_retryable }),
         Just(Verdict::Returned),
+        Just(Verdict::AmountDiffers),
+        Just(Verdict::AmountMissing),
     ]
 }
 
@@ -98,7 +110,17 @@ fn evidence() -> impl Strategy<Value = (Evidence, i64)> {
     let text = prop::option::of("[ab]");
     (source, verdict(), text.clone(), text, 0..9_i64).prop_map(
         |(source, verdict, provider_reference, detail, second)| {
-            (Evidence { source, verdict, provider_reference, detail, digest: None }, second)
+            (
+                Evidence {
+                    source,
+                    verdict,
+                    provider_reference,
+                    detail,
+                    reported: None,
+                    digest: None,
+                },
+                second,
+            )
         },
     )
 }
@@ -126,7 +148,7 @@ proptest! {
 
     /// More evidence never returns an attempt to a state in which money could be sent again.
     #[test]
-    fn a_paid_attempt_stays_paid_in_conflict_or_returned(all in prop::collection::vec(evidence(), 0..12), tries in 0..4_u32) {
+    fn a_paid_attempt_stays_paid_contradicted_or_returned(all in prop::collection::vec(evidence(), 0..12), tries in 0..4_u32) {
         let mut attempt = attempt(tries, &[Verdict::Paid]);
         for (evidence, second) in all {
             attempt.merge(evidence, at(second));
@@ -134,8 +156,29 @@ proptest! {
         prop_assert!(attempt.was_paid());
         let is_kept = matches!(
             attempt.knowledge(),
-            Knowledge::Paid | Knowledge::Returned | Knowledge::Conflict
+            Knowledge::Paid
+                | Knowledge::Returned
+                | Knowledge::Conflict
+                | Knowledge::AmountDiffers
         );
         prop_assert!(is_kept);
+    }
+}
+
+#[test]
+fn amounts_are_compared_as_money() {
+    let asked = crate::money::Money::parse("1500.00", "PKR".parse().unwrap()).unwrap();
+    let reported = |amount: Option<&str>, currency: Option<&str>| super::Reported {
+        amount: amount.map(str::to_owned),
+        currency: currency.map(str::to_owned),
+    };
+    for amount in [None, Some("1500"), Some("1500.0"), Some("1500.00")] {
+        for currency in [None, Some("PKR"), Some("pkr")] {
+            assert!(reported(amount, currency).is(asked), "{amount:?} {currency:?}");
+        }
+        assert!(!reported(amount, Some("USD")).is(asked), "{amount:?}");
+    }
+    for amount in ["1.00", "1500.01", "-1500.00", "1,500.00", "15e2", "1500.000001", "", "all"] {
+        assert!(!reported(Some(amount), Some("PKR")).is(asked), "{amount}");
     }
 }

@@ -13,7 +13,7 @@ use crate::ids::{FlowId, Seed};
 use crate::ledger::funds::Funds;
 use crate::money::Money;
 use crate::payouts::attempt::{Attempt, Evidence, Source, Verdict};
-use crate::payouts::channel::{Channel, Clocks};
+use crate::payouts::channel::{Channel, Clocks, ReportsAmount};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_794_700_800 + second).unwrap()
@@ -28,6 +28,7 @@ fn channel() -> Channel {
         not_found_is_final: false,
         visibility_window: SignedDuration::from_secs(30),
         failed_is_final: true,
+        reports_amount: ReportsAmount::default(),
         concurrency: 64,
         clocks: Clocks::of("mobile_wallet"),
     }
@@ -136,14 +137,14 @@ fn events() -> Vec<Event> {
         submitted(Outcome::NotSent { detail: text() }),
         submitted(Outcome::Rejected { is_retryable: true, detail: text() }),
         submitted(Outcome::Rejected { is_retryable: false, detail: text() }),
-        submitted(Outcome::Accepted { provider_reference: None }),
-        submitted(Outcome::Paid { provider_reference: None }),
+        submitted(Outcome::Accepted { provider_reference: None, reported: None }),
+        submitted(Outcome::Paid { provider_reference: None, reported: None }),
         submitted(Outcome::Duplicate),
         submitted(Outcome::Unknown { detail: text() }),
-        queried(Answer::Paid { provider_reference: None }),
+        queried(Answer::Paid { provider_reference: None, reported: None }),
         queried(Answer::NotPaid { is_retryable: false, detail: text() }),
-        queried(Answer::Pending { provider_reference: None }),
-        queried(Answer::Returned { detail: text() }),
+        queried(Answer::Pending { provider_reference: None, reported: None }),
+        queried(Answer::Returned { detail: text(), reported: None }),
         queried(Answer::NotFound),
         queried(Answer::Failed { detail: text() }),
         received(Verdict::Accepted),

@@ -86,7 +86,7 @@ impl Audit {
             if let Some(payout) = flow.state.payout() {
                 let truths = truths(payout, channels);
                 let is_returned = truths.contains(&Truth::Returned);
-                if is_returned || truths.contains(&Truth::Paid) {
+                if truths.iter().any(|truth| truth.is_paid()) {
                     add(&order.purse, order.amount.saturating_add(charges).saturating_neg());
                 }
                 if is_returned {

@@ -53,6 +53,7 @@ injected_bugs! {
     HostSendsBeforeSave, "host-sends-before-save", 20, "a host that sends what is not saved yet";
     HostAnswersBeforeSave, "host-answers-before-save", 20, "a host that answers what is not saved yet";
     HostResendsOnRestart, "host-resends-on-restart", 40, "a host that sends again what was in flight when it died";
+    HostIgnoresAmounts, "host-ignores-amounts", 60, "a host that does not read the amounts that channels report";
     HostCallsUnknownFailed, "host-calls-unknown-failed", 20, "a host that takes a timeout for a rejection";
 }
 

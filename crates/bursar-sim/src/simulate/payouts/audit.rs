@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use bursar_core::flow::Flow;
 use bursar_core::freezes::Scope;
+use bursar_core::payouts::attempt::{Attempt, Source};
 use bursar_core::payouts::{Order, Payout};
 use bursar_core::turn::{Commit, FlowWrite};
 
 use super::ChannelCall;
-use super::channel::{Channels, Name};
+use super::channel::{Case, Channels, Name};
 use crate::simulate::audit::Audit;
 use crate::simulate::invariant::Invariant;
 use crate::simulate::swarm::FOUR_EYES_ABOVE;
@@ -32,6 +33,12 @@ impl Audit {
             });
             self.check(Invariant::SettledIsPaid, &about, is_paid, || {
                 "settled, and the channel has not paid".to_owned()
+            });
+            let is_other = truths(payout, channels).contains(&Truth::PaidOther);
+            let mut evidence = settled.into_iter().flat_map(Attempt::evidence);
+            let is_decided = evidence.any(|(evidence, _)| evidence.source == Source::Operator);
+            self.check(Invariant::AmountIsAsked, &about, !is_other || is_decided, || {
+                "settled without a person, and the channel has paid another amount".to_owned()
             });
         }
         let is_over = |payout: &Payout| matches!(payout.state.status(), "FAILED" | "CANCELLED");
@@ -135,7 +142,7 @@ impl Audit {
         let status = flow.state.status();
         let is_right = if truths.contains(&Truth::Returned) {
             status == "RETURNED"
-        } else if truths.contains(&Truth::Paid) {
+        } else if truths.iter().any(|truth| truth.is_paid()) {
             matches!(status, "SUCCESS" | "LATE_SUCCESS")
         } else {
             matches!(status, "FAILED" | "CANCELLED")
@@ -147,7 +154,8 @@ impl Audit {
         let asked = self.orders.get(&flow.id).map(|order| order.amount);
         for attempt in &payout.attempts {
             let case = channels.cases.get(&(channel.clone(), attempt.reference.clone()));
-            let paid = case.filter(|case| case.truth.is_paid()).map(|case| case.amount.minor());
+            let as_asked = |case: &&Case| matches!(case.truth, Truth::Paid | Truth::Returned);
+            let paid = case.filter(as_asked).map(|case| case.amount.minor());
             let is_right = paid.is_none_or(|paid| Some(i128::from(paid)) == asked);
             self.check(Invariant::LedgerIsWorld, &about, is_right, || {
                 format!("{channel} paid {paid:?}, {asked:?} was asked for")

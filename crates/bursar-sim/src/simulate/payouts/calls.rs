@@ -2,7 +2,7 @@
 //! behind by a process that crashed.
 
 use bursar_core::flow::{Effect, Kind as _, Outcome as AnyOutcome};
-use bursar_core::payouts::{Call, Event as Came, Order, Outcome, Payout};
+use bursar_core::payouts::{Answer, Call, Event as Came, Order, Outcome, Payout};
 use bursar_engine::{EffectDone, Input};
 
 use crate::simulate::fault::Fault;
@@ -201,9 +201,11 @@ impl World {
         if !is_sent {
             self.arm(&call, false);
         }
-        let calls_failed =
-            self.scene.settings.options.injected_bug == Some(InjectedBug::HostCallsUnknownFailed);
-        let event = if calls_failed { as_rejected(event) } else { event };
+        let event = match self.scene.settings.options.injected_bug {
+            Some(InjectedBug::HostCallsUnknownFailed) => as_rejected(event),
+            Some(InjectedBug::HostIgnoresAmounts) => without_amount(event),
+            Some(_) | None => event,
+        };
         let about = self.scene.audit.name(call.effect.flow);
         self.scene.say(&about, format!("p{} gets {}", incarnation.process, describe(&event)));
         if self.scene.strikes(Fault::CrashBeforeReport) {
@@ -223,6 +225,16 @@ fn as_rejected(event: Came) -> Came {
     if let Came::Submitted { attempt, r#try, outcome: Outcome::Unknown { detail } } = event {
         let outcome = Outcome::Rejected { is_retryable: false, detail };
         return Came::Submitted { attempt, r#try, outcome };
+    }
+    event
+}
+
+/// What the channel says that it paid is not read.
+fn without_amount(mut event: Came) -> Came {
+    if let Came::Submitted { outcome: Outcome::Paid { reported, .. }, .. }
+    | Came::Queried { answer: Answer::Paid { reported, .. }, .. } = &mut event
+    {
+        *reported = None;
     }
     event
 }

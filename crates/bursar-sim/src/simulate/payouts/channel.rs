@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bursar_core::money::Money;
-use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
+use bursar_core::payouts::attempt::{Evidence, Reported, Source, Verdict};
 use bursar_core::payouts::channel::Channel;
 use bursar_core::payouts::{self, Callback, Order, Outcome};
 use bursar_core::rules::Rules;
@@ -102,6 +102,15 @@ impl Channels {
         truth == Truth::Pending || (is_coming && !is_harmless)
     }
 
+    /// The amount that the channel names: the one it was asked for, or the one it paid instead.
+    fn reported(&self, name: &Name) -> Option<Reported> {
+        let case = self.cases.get(name)?;
+        let currency = Some(case.amount.code().to_owned());
+        let other = case.truth == Truth::PaidOther;
+        let amount = if other { "0.01".to_owned() } else { case.amount.to_string() };
+        Some(Reported { amount: Some(amount), currency })
+    }
+
     pub(crate) fn fails_for_good(&self, channel: &str) -> bool {
         self.profiles.get(channel).is_some_and(|profile| profile.failed_is_final)
     }
@@ -167,7 +176,7 @@ impl Scene {
             return Some(if self.strikes(Fault::SaysDuplicate) {
                 Outcome::Duplicate
             } else {
-                outcome(known)
+                self.outcome(name)
             });
         }
         let fate = if self.is_calm { Fate::Pay } else { self.channels.dice.weigh(&FATES)? };
@@ -193,12 +202,15 @@ impl Scene {
         let about = self.audit.about(name);
         self.say(&about, format!("{} takes it: {fate:?}", name.0));
         match fate {
-            Fate::Pay => self.become_true(name, Truth::Paid),
+            Fate::Pay => {
+                let truth = self.payment();
+                self.become_true(name, truth);
+            }
             Fate::PayLater | Fate::FailLater => {
                 self.become_true(name, Truth::Pending);
                 let is_retryable = self.channels.dice.chance(400);
                 let truth = if fate == Fate::PayLater {
-                    Truth::Paid
+                    self.payment()
                 } else {
                     Truth::Failed { is_retryable }
                 };
@@ -218,7 +230,25 @@ impl Scene {
         if self.strikes(Fault::SaysDuplicate) {
             return Some(Outcome::Duplicate);
         }
-        Some(outcome(self.channels.truth(name)))
+        Some(self.outcome(name))
+    }
+
+    /// What becomes of a submission that the channel pays.
+    fn payment(&mut self) -> Truth {
+        if self.strikes(Fault::PaysOther) { Truth::PaidOther } else { Truth::Paid }
+    }
+
+    /// The channel's answer to a submission, by the truth.
+    fn outcome(&self, name: &Name) -> Outcome {
+        let (provider_reference, reported) = (None, self.channels.reported(name));
+        match self.channels.truth(name) {
+            Truth::Nothing => Outcome::Unknown { detail: "no answer".to_owned() },
+            Truth::Pending => Outcome::Accepted { provider_reference, reported },
+            Truth::Paid | Truth::PaidOther | Truth::Returned => {
+                Outcome::Paid { provider_reference, reported }
+            }
+            Truth::Failed { is_retryable } => refused(is_retryable),
+        }
     }
 
     /// A new truth, and perhaps a callback.
@@ -228,7 +258,7 @@ impl Scene {
         case.truth = truth;
         case.has_flipped |= is_flip;
         case.was_pending |= truth == Truth::Pending;
-        if truth == Truth::Paid {
+        if matches!(truth, Truth::Paid | Truth::PaidOther) {
             case.times_paid = case.times_paid.saturating_add(1);
             let times = case.times_paid;
             self.audit.paid(name, times);
@@ -286,9 +316,12 @@ impl Scene {
 
     fn send_callback(&mut self, name: &Name, verdict: Verdict, is_kept: bool) {
         let digest = self.channels.dice.below(1 << 40);
+        // The channel says what it did; that it differs is for the books to see.
+        let said = if verdict == Verdict::AmountDiffers { Verdict::Paid } else { verdict };
         let evidence = Evidence {
+            reported: self.channels.reported(name).filter(|_| said != Verdict::Accepted),
             digest: Some(format!("{digest:064x}")),
-            ..Evidence::new(Source::Callback, verdict)
+            ..Evidence::new(Source::Callback, said)
         };
         let callback = Callback { channel: name.0.clone(), reference: name.1.clone(), evidence };
         let about = self.audit.about(name);
@@ -317,16 +350,21 @@ impl Scene {
             return payouts::Answer::Failed { detail: "garbage".to_owned() };
         }
         let provider_reference = Some(format!("at {}", name.0));
+        let reported = self.channels.reported(name);
         let case = self.channels.cases.get(name);
         let visible = case.filter(|case| self.is_calm || case.visible_at <= self.now);
         match visible.map_or(Truth::Nothing, |case| case.truth) {
             Truth::Nothing => payouts::Answer::NotFound,
-            Truth::Pending => payouts::Answer::Pending { provider_reference },
-            Truth::Paid => payouts::Answer::Paid { provider_reference },
+            Truth::Pending => payouts::Answer::Pending { provider_reference, reported },
+            Truth::Paid | Truth::PaidOther => {
+                payouts::Answer::Paid { provider_reference, reported }
+            }
             Truth::Failed { is_retryable } => {
                 payouts::Answer::NotPaid { is_retryable, detail: "declined".to_owned() }
             }
-            Truth::Returned => payouts::Answer::Returned { detail: "account closed".to_owned() },
+            Truth::Returned => {
+                payouts::Answer::Returned { detail: "account closed".to_owned(), reported }
+            }
         }
     }
 
@@ -335,7 +373,8 @@ impl Scene {
     pub(crate) fn send_statements(&mut self) {
         let unreported = |(name, case): (&Name, &Case)| {
             let verdict = case.truth.verdict()?;
-            let is_last = case.truth == Truth::Returned || case.has_flipped;
+            let is_last =
+                matches!(case.truth, Truth::Returned | Truth::PaidOther) || case.has_flipped;
             (is_last && case.acknowledged != Some(verdict)).then(|| (name.clone(), verdict))
         };
         let unreported: Vec<(Name, Verdict)> =
@@ -343,15 +382,6 @@ impl Scene {
         for (name, verdict) in unreported {
             self.send_callback(&name, verdict, true);
         }
-    }
-}
-
-fn outcome(truth: Truth) -> Outcome {
-    match truth {
-        Truth::Nothing => Outcome::Unknown { detail: "no answer".to_owned() },
-        Truth::Pending => Outcome::Accepted { provider_reference: None },
-        Truth::Paid | Truth::Returned => Outcome::Paid { provider_reference: None },
-        Truth::Failed { is_retryable } => refused(is_retryable),
     }
 }
 

@@ -49,6 +49,8 @@ const fn known(knowledge: Knowledge) -> &'static str {
         Knowledge::Paid => "paid",
         Knowledge::Returned => "returned",
         Knowledge::Conflict => "conflict",
+        Knowledge::AmountMissing => "amount-missing",
+        Knowledge::AmountDiffers => "amount-differs",
     }
 }
 
@@ -86,6 +88,8 @@ const fn said(verdict: Verdict) -> &'static str {
         Verdict::Paid => "callback.paid",
         Verdict::NotPaid { .. } => "callback.not-paid",
         Verdict::Returned => "callback.returned",
+        Verdict::AmountDiffers => "callback.amount-differs",
+        Verdict::AmountMissing => "callback.amount-missing",
     }
 }
 

@@ -69,7 +69,8 @@ fn check_weighing(said: Said) -> Result<(), Broken> {
         // Only a second try is ever waited for, and only if the whole is said not to be paid.
         let is_not_paid = matches!(attempt.knowledge(), Knowledge::NotPaid { .. });
         let is_out = is_not_paid && attempt.tries > 1 && attempt.is_last_try_out();
-        (attempt.knowledge(), attempt.was_paid(), is_out)
+        let settled = (attempt.was_returned(), attempt.is_contradicted());
+        (attempt.knowledge(), attempt.was_paid(), settled, is_out)
     };
     if histories(said).into_iter().any(|tried| follows(tried) != follows(tried.weighed())) {
         return Err(Broken::new(Rule::W1, "what was left out makes a difference"));
@@ -87,7 +88,18 @@ fn said(verdict: Verdict) -> Evidence {
 }
 
 fn is_paid(attempt: &Attempt) -> bool {
-    matches!(attempt.knowledge(), Knowledge::Paid | Knowledge::Returned | Knowledge::Conflict)
+    match attempt.knowledge() {
+        Knowledge::Paid
+        | Knowledge::Returned
+        | Knowledge::Conflict
+        | Knowledge::AmountMissing
+        | Knowledge::AmountDiffers => true,
+        Knowledge::NotSent
+        | Knowledge::InFlight
+        | Knowledge::Unknown
+        | Knowledge::Accepted
+        | Knowledge::NotPaid { .. } => false,
+    }
 }
 
 impl Around {
@@ -101,6 +113,8 @@ impl Around {
             Knowledge::Paid => "paid",
             Knowledge::Returned => "returned",
             Knowledge::Conflict => "conflict",
+            Knowledge::AmountMissing => "paid, without an amount",
+            Knowledge::AmountDiffers => "paid, with another amount",
         }
     }
 }

@@ -124,6 +124,7 @@ fn step(around: &Around, world: &mut World, happening: Happening) -> Result<(), 
         world.prepared = world.prepared.map(|(decision, _)| (decision, true));
     }
     left_well(before.stage, world.payout.stage)?;
+    decided_by_a_person(world, &done, happening)?;
     for booking in &done.bookings {
         book(around, world, *booking)?;
     }
@@ -143,6 +144,17 @@ fn step(around: &Around, world: &mut World, happening: Happening) -> Result<(), 
     not_silent(&before, &done.payout)?;
     if around.profile.is_truthful && done.has_two_live {
         return Err(Broken::new(Rule::I2, "two attempts are live"));
+    }
+    Ok(())
+}
+
+/// What was paid in another amount is settled or given back by a person only.
+fn decided_by_a_person(world: &World, done: &Done, happening: Happening) -> Result<(), Broken> {
+    let is_other = world.truths.iter().any(|truth| truth == Truth::PaidOther);
+    let is_decision = matches!(happening, Happening::Decided { .. });
+    if is_other && !is_decision && !done.bookings.is_empty() {
+        let what = "it was booked, and the channel has paid another amount";
+        return Err(Broken::new(Rule::I18, what));
     }
     Ok(())
 }
@@ -303,6 +315,9 @@ fn not_silent(before: &Small, after: &Small) -> Result<(), Broken> {
     let is_quiet = after.case.is_none() || after.is_case_closed;
     if was_released && is_new(Verdict::Paid) && is_quiet {
         return broken("it was given back, then said to be paid, and no case is open");
+    }
+    if (was_released || was_settled) && is_new(Verdict::AmountDiffers) && is_quiet {
+        return broken("the money had moved, then another amount was said, and no case is open");
     }
     let paid = after.attempts.iter().filter(|attempt| attempt.said.is_paid()).count();
     if is_settled && paid > 1 && after.case != Some(Discrepancy::PaidTwice) {

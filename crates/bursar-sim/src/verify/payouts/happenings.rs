@@ -26,7 +26,7 @@ impl World {
             found.extend([Happening::Send, Happening::GiveUp]);
         }
         for r#try in Self::tries() {
-            self.arrivals(r#try, &mut found);
+            self.arrivals(r#try, profile, &mut found);
             self.submissions(r#try, &mut found);
         }
         for attempt in 1..=self.payout.count {
@@ -37,13 +37,14 @@ impl World {
         found
     }
 
-    fn arrivals(&self, r#try: Try, found: &mut Vec<Happening>) {
+    fn arrivals(&self, r#try: Try, profile: &Profile, found: &mut Vec<Happening>) {
         if self.shot(r#try) == Shot::InTransit {
             found.push(Happening::Lose(r#try));
             found.extend(
                 [true, false].map(|is_retryable| Happening::Refuse { r#try, is_retryable }),
             );
             found.extend([Truth::Pending, Truth::Paid].map(|truth| Happening::Take(r#try, truth)));
+            found.extend(profile.pays_other.then_some(Happening::Take(r#try, Truth::PaidOther)));
         }
     }
 
@@ -58,8 +59,10 @@ impl World {
             ],
             Truth::Paid => &[Truth::Returned],
             Truth::Failed { .. } if profile.flips => &[Truth::Paid],
-            Truth::Nothing | Truth::Failed { .. } | Truth::Returned => &[],
+            Truth::Nothing | Truth::PaidOther | Truth::Failed { .. } | Truth::Returned => &[],
         };
+        let other = profile.pays_other && truth == Truth::Pending;
+        found.extend(other.then_some(Happening::Become { attempt, truth: Truth::PaidOther }));
         found.extend(becomes.iter().map(|truth| Happening::Become { attempt, truth: *truth }));
         let mut says = Vec::new();
         if self.was_pending.get(attempt) {
@@ -68,6 +71,7 @@ impl World {
         match truth {
             Truth::Nothing | Truth::Pending => {}
             Truth::Paid => says.push(Verdict::Paid),
+            Truth::PaidOther => says.push(Verdict::AmountDiffers),
             Truth::Failed { is_retryable } => says.push(Verdict::NotPaid { is_retryable }),
             Truth::Returned => says.extend([Verdict::Paid, Verdict::Returned]),
         }
@@ -95,7 +99,9 @@ impl World {
                     | Verdict::Accepted
                     | Verdict::Paid
                     | Verdict::NotPaid { .. }
-                    | Verdict::Returned => None,
+                    | Verdict::Returned
+                    | Verdict::AmountDiffers
+                    | Verdict::AmountMissing => None,
                 });
                 outcomes.extend(again);
             }
@@ -109,8 +115,10 @@ impl World {
                 if self.was_pending.get(r#try.attempt) {
                     outcomes.push(Outcome::Accepted);
                 }
-                if self.truths.get(r#try.attempt).is_paid() {
-                    outcomes.push(Outcome::Paid);
+                match self.truths.get(r#try.attempt) {
+                    Truth::Paid | Truth::Returned => outcomes.push(Outcome::Paid),
+                    Truth::PaidOther => outcomes.push(Outcome::PaidOther),
+                    Truth::Nothing | Truth::Pending | Truth::Failed { .. } => {}
                 }
                 let mut others = self.shots.get(r#try.attempt).iter();
                 if others.all(|shot| shot == Shot::Arrived) {
@@ -133,6 +141,7 @@ impl World {
             Truth::Nothing => Answer::NotFound,
             Truth::Pending => Answer::Pending,
             Truth::Paid => Answer::Paid,
+            Truth::PaidOther => Answer::PaidOther,
             Truth::Failed { is_retryable } => Answer::NotPaid { is_retryable },
             Truth::Returned => Answer::Returned,
         };

@@ -19,7 +19,7 @@ use bursar_core::ids::Seed;
 use bursar_core::ledger::funds::Funds;
 use bursar_core::money::Money;
 use bursar_core::payouts::attempt::Attempt;
-use bursar_core::payouts::attempt::{Evidence, Source};
+use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::channel::Channel;
 use bursar_core::payouts::{
     self, Advance, Beneficiary, ClientMetadata, Context, Decision, Event, ManualDecision, Payout,
@@ -30,7 +30,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::done::Memory;
 pub(super) use self::profile::{Operators, PROFILES, Profile};
-use self::small::{NOW, actor, late};
+use self::small::{NOW, actor, late, other_amount};
 pub(super) use self::small::{Said, Tried, VERDICTS};
 use self::world::{Answer, Happening, Outcome, When, World};
 use super::explore::{Correction, Model, Nexts};
@@ -103,39 +103,20 @@ impl Around {
 
     /// What a happening is for the machine, and when.
     fn event(&self, happening: Happening) -> Option<(Event, Timestamp)> {
-        let words = String::new;
         let event = match happening {
             Happening::Due => Event::Due,
             Happening::DueLate => return Some((Event::Due, late())),
             Happening::Submitted(r#try, outcome) => Event::Submitted {
                 attempt: r#try.attempt,
                 r#try: r#try.number,
-                outcome: match outcome {
-                    Outcome::NotSent => payouts::Outcome::NotSent { detail: words() },
-                    Outcome::Rejected { is_retryable } => {
-                        payouts::Outcome::Rejected { is_retryable, detail: words() }
-                    }
-                    Outcome::Accepted => payouts::Outcome::Accepted { provider_reference: None },
-                    Outcome::Paid => payouts::Outcome::Paid { provider_reference: None },
-                    Outcome::Duplicate => payouts::Outcome::Duplicate,
-                    Outcome::Unknown => payouts::Outcome::Unknown { detail: words() },
-                },
+                outcome: submission(outcome),
             },
-            Happening::CalledBack { attempt, verdict } => Event::EvidenceReceived {
-                attempt,
-                evidence: Evidence::new(Source::Callback, verdict),
-            },
+            Happening::CalledBack { attempt, verdict } => {
+                let evidence = callback(verdict);
+                Event::EvidenceReceived { attempt, evidence }
+            }
             Happening::Answered { attempt, answer, when } => {
-                let answer = match answer {
-                    Answer::Paid => payouts::Answer::Paid { provider_reference: None },
-                    Answer::NotPaid { is_retryable } => {
-                        payouts::Answer::NotPaid { is_retryable, detail: words() }
-                    }
-                    Answer::Pending => payouts::Answer::Pending { provider_reference: None },
-                    Answer::Returned => payouts::Answer::Returned { detail: words() },
-                    Answer::NotFound => payouts::Answer::NotFound,
-                    Answer::Failed => payouts::Answer::Failed { detail: words() },
-                };
+                let answer = said(answer);
                 let (now, lease_until) = match when {
                     When::InTime => (NOW, NOW),
                     When::AfterWindow => (late(), NOW),
@@ -170,7 +151,46 @@ impl Around {
     }
 }
 
-/// Amounts decide nothing here.
+/// How a submission ended, in the words of the core.
+fn submission(outcome: Outcome) -> payouts::Outcome {
+    let (detail, provider_reference) = (String::new(), None);
+    match outcome {
+        Outcome::NotSent => payouts::Outcome::NotSent { detail },
+        Outcome::Rejected { is_retryable } => payouts::Outcome::Rejected { is_retryable, detail },
+        Outcome::Accepted => payouts::Outcome::Accepted { provider_reference, reported: None },
+        Outcome::Paid => payouts::Outcome::Paid { provider_reference, reported: None },
+        Outcome::PaidOther => {
+            payouts::Outcome::Paid { provider_reference, reported: Some(other_amount()) }
+        }
+        Outcome::Duplicate => payouts::Outcome::Duplicate,
+        Outcome::Unknown => payouts::Outcome::Unknown { detail },
+    }
+}
+
+/// An answer to a query, in the words of the core.
+fn said(answer: Answer) -> payouts::Answer {
+    let (detail, provider_reference) = (String::new(), None);
+    match answer {
+        Answer::Paid => payouts::Answer::Paid { provider_reference, reported: None },
+        Answer::PaidOther => {
+            payouts::Answer::Paid { provider_reference, reported: Some(other_amount()) }
+        }
+        Answer::NotPaid { is_retryable } => payouts::Answer::NotPaid { is_retryable, detail },
+        Answer::Pending => payouts::Answer::Pending { provider_reference, reported: None },
+        Answer::Returned => payouts::Answer::Returned { detail, reported: None },
+        Answer::NotFound => payouts::Answer::NotFound,
+        Answer::Failed => payouts::Answer::Failed { detail },
+    }
+}
+
+/// A callback. With another amount the channel says that it paid: the machine must see that it differs.
+fn callback(verdict: Verdict) -> Evidence {
+    let is_other = verdict == Verdict::AmountDiffers;
+    let verdict = if is_other { Verdict::Paid } else { verdict };
+    let reported = is_other.then(other_amount);
+    Evidence { reported, ..Evidence::new(Source::Callback, verdict) }
+}
+
 #[expect(clippy::expect_used, reason = "a currency of ISO 4217 always reads back")]
 fn funds() -> Funds {
     let currency = "PKR".parse().expect("PKR is a currency");
@@ -206,14 +226,15 @@ impl Model for Around {
     }
 
     fn rules(&self) -> Vec<Rule> {
-        use Rule::{C1, C2, I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I14, I15, I16, I17, L1};
+        use Rule::{C1, C2, I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I14, I15, I16, I17, I18, L1};
         let always = [I1, I6, I7, I8, I9, I10, I16, I17, C2, C1, L1];
         let mut rules = always.to_vec();
         if self.profile.is_truthful {
             rules.extend([I2, I3, I4, I5, I14]);
         }
-        // Without freezes there is nothing to check.
+        // Without freezes there is nothing to check, and as little if all amounts are right.
         rules.extend(self.profile.freezes.then_some(I15));
+        rules.extend(self.profile.pays_other.then_some(I18));
         rules.sort_unstable();
         rules
     }

@@ -88,6 +88,9 @@ fn happens(world: &World, happening: Happening) -> String {
         Happening::Take(r#try, Truth::Paid) => {
             format!("The channel gets {} and pays it.", of(r#try))
         }
+        Happening::Take(r#try, Truth::PaidOther) => {
+            format!("The channel gets {} and pays another amount.", of(r#try))
+        }
         Happening::Take(r#try, _) => {
             format!("The channel gets {} and takes its time.", of(r#try))
         }
@@ -116,6 +119,7 @@ fn becomes(attempt: u32, truth: Truth) -> String {
         Truth::Nothing => format!("The channel forgets attempt {attempt}."),
         Truth::Pending => format!("The channel takes its time with attempt {attempt}."),
         Truth::Paid => format!("The channel pays attempt {attempt}."),
+        Truth::PaidOther => format!("The channel pays another amount for attempt {attempt}."),
         Truth::Failed { .. } => format!("Attempt {attempt} fails at the channel."),
         Truth::Returned => format!("What was paid with attempt {attempt} comes back."),
     }
@@ -152,6 +156,7 @@ fn submitted(r#try: Try, outcome: Outcome) -> String {
         }
         Outcome::Accepted => format!("The channel answers: it has {of} and works on it."),
         Outcome::Paid => format!("The channel answers: {of} is paid."),
+        Outcome::PaidOther => format!("The channel answers: {of} is paid, with another amount."),
         Outcome::Duplicate => format!("The channel answers: it has {of} already."),
         Outcome::Unknown => format!("The answer to {of} is lost."),
     }
@@ -167,6 +172,8 @@ fn callback(attempt: u32, verdict: Verdict) -> String {
         Verdict::NotPaid { is_retryable: true } => "has failed for now",
         Verdict::NotPaid { is_retryable: false } => "has failed for good",
         Verdict::Returned => "was paid and has come back",
+        Verdict::AmountDiffers => "is paid, with another amount",
+        Verdict::AmountMissing => "is paid, without an amount",
     };
     format!("A callback says: attempt {attempt} {says}.")
 }
@@ -179,6 +186,9 @@ fn answered(attempt: u32, answer: Answer, when: When) -> String {
     };
     let says = match answer {
         Answer::Paid => format!("the channel says: attempt {attempt} is paid"),
+        Answer::PaidOther => {
+            format!("the channel says: attempt {attempt} is paid, with another amount")
+        }
         Answer::NotPaid { .. } => format!("the channel says: attempt {attempt} has failed"),
         Answer::Pending => format!("the channel says: it works on attempt {attempt}"),
         Answer::Returned => format!("the channel says: attempt {attempt} has come back"),

@@ -1,6 +1,6 @@
 //! The small worlds that are explored: what the channel promises, and how operators decide.
 
-use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use jiff::SignedDuration;
 
 /// Who decides what is stuck.
@@ -30,6 +30,8 @@ pub(in crate::verify) struct Profile {
     pub(super) freezes: bool,
     /// The channel may pay what it said has failed.
     pub(in crate::verify) flips: bool,
+    /// The channel may pay another amount.
+    pub(super) pays_other: bool,
     /// Mistakes outside the machine.
     pub(in crate::verify) sends_before_saving: bool,
     pub(in crate::verify) sends_after_lease: bool,
@@ -45,11 +47,12 @@ const PLAIN: Profile = Profile {
     is_truthful: true,
     freezes: false,
     flips: false,
+    pays_other: false,
     sends_before_saving: false,
     sends_after_lease: false,
 };
 
-pub(in crate::verify) const PROFILES: [Profile; 9] = [
+pub(in crate::verify) const PROFILES: [Profile; 10] = [
     PLAIN,
     Profile {
         name: "a channel that pays a reference once",
@@ -70,6 +73,7 @@ pub(in crate::verify) const PROFILES: [Profile; 9] = [
         flips: true,
         ..PLAIN
     },
+    Profile { name: "a channel that pays another amount", pays_other: true, ..PLAIN },
     Profile { name: "a freeze at any moment", freezes: true, ..PLAIN },
     Profile { name: "operators who decide late", operators: Operators::Slow, ..PLAIN },
     Profile { name: "two operators, one of them wrong", operators: Operators::Two, ..PLAIN },
@@ -99,6 +103,7 @@ impl Profile {
             not_found_is_final: self.not_found_is_final,
             visibility_window: SignedDuration::from_secs(30),
             failed_is_final: self.failed_is_final,
+            reports_amount: ReportsAmount::default(),
             concurrency: 1,
             clocks,
         }

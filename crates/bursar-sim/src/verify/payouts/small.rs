@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use bursar_core::payouts::attempt::{Attempt, Evidence, Source, Verdict};
+use bursar_core::payouts::attempt::{Attempt, Evidence, Reported, Source, Verdict};
 use bursar_core::payouts::{Decision, Discrepancy, Payout, Proposal, State, StuckReason, Wait};
 use jiff::Timestamp;
 
 /// Everything that may be said about an attempt of at most two tries; evidence is kept as bits of this list.
-pub(in crate::verify) const VERDICTS: [Verdict; 13] = [
+pub(in crate::verify) const VERDICTS: [Verdict; 15] = [
     Verdict::NotSent { r#try: 1 },
     Verdict::NotSent { r#try: 2 },
     Verdict::Unknown { r#try: 1 },
@@ -21,6 +21,8 @@ pub(in crate::verify) const VERDICTS: [Verdict; 13] = [
     Verdict::NotPaid { is_retryable: true },
     Verdict::NotPaid { is_retryable: false },
     Verdict::Returned,
+    Verdict::AmountDiffers,
+    Verdict::AmountMissing,
 ];
 
 /// When everything happens that does not happen late.
@@ -82,6 +84,8 @@ impl Said {
             Verdict::NotPaid { is_retryable: true } => 1 << 10,
             Verdict::NotPaid { is_retryable: false } => 1 << 11,
             Verdict::Returned => 1 << 12,
+            Verdict::AmountDiffers => 1 << 13,
+            Verdict::AmountMissing => 1 << 14,
         }
     }
 
@@ -103,7 +107,10 @@ impl Said {
 
     /// Whether it was said to be paid, whatever became of it.
     pub(in crate::verify) const fn is_paid(self) -> bool {
-        self.has(Verdict::Paid) || self.has(Verdict::Returned)
+        self.has(Verdict::Paid)
+            || self.has(Verdict::Returned)
+            || self.has(Verdict::AmountDiffers)
+            || self.has(Verdict::AmountMissing)
     }
 
     pub(in crate::verify) const fn is_not_paid(self) -> bool {
@@ -131,7 +138,11 @@ impl Tried {
         let mut said = self.said;
         let is_last_try_back = self.tries < 2 || self.has_ended;
         if said.has(Verdict::Returned) {
-            return Self { said: Said::default().with(Verdict::Returned), ..self };
+            let mut kept = Said::default().with(Verdict::Returned);
+            if said.has(Verdict::AmountDiffers) {
+                kept = kept.with(Verdict::AmountDiffers);
+            }
+            return Self { said: kept, ..self };
         }
         if said.is_paid() || said.is_not_paid() {
             said = said.without(Verdict::Accepted);
@@ -231,7 +242,9 @@ impl Small {
             attempt.ended = has_ended.then_some(tries);
             // As if a callback had said it: the same callback again is no news, from another source it is.
             for verdict in said.verdicts() {
-                attempt.merge(Evidence::new(Source::Callback, verdict), NOW);
+                let reported = (verdict == Verdict::AmountDiffers).then(other_amount);
+                let evidence = Evidence { reported, ..Evidence::new(Source::Callback, verdict) };
+                attempt.merge(evidence, NOW);
             }
             attempt
         };
@@ -250,6 +263,11 @@ impl Small {
             }),
         }
     }
+}
+
+/// An amount that was not asked for.
+pub(super) fn other_amount() -> Reported {
+    Reported { amount: Some("1.00".to_owned()), currency: Some("USD".to_owned()) }
 }
 
 /// What the channel knows an attempt by.

@@ -107,6 +107,7 @@ pub(in crate::verify) enum Outcome {
     Rejected { is_retryable: bool },
     Accepted,
     Paid,
+    PaidOther,
     Duplicate,
     Unknown,
 }
@@ -115,6 +116,7 @@ pub(in crate::verify) enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum Answer {
     Paid,
+    PaidOther,
     NotPaid { is_retryable: bool },
     Pending,
     Returned,

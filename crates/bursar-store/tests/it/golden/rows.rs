@@ -95,7 +95,7 @@ async fn run_scenario(desk: &mut Desk<'_, Sqlite>) {
     }
     let sent = desk.commit(requests::claim_due(&submit_lane("wallet"), 1)).await;
     let call = planned(&sent).0[0];
-    let outcome = Outcome::Paid { provider_reference: Some("px-1".to_owned()) };
+    let outcome = Outcome::Paid { provider_reference: Some("px-1".to_owned()), reported: None };
     let event = Event::Submitted { attempt: call.attempt, r#try: 1, outcome };
     desk.accepted(requests::payout_outcome(call.flow, event)).await;
     let fourth = requests::create_payout(key("four"), new_payout("m1", "10"), None);

@@ -103,10 +103,14 @@ fn submitted(name: &str) -> payouts::Outcome {
         "submit: not sent" => Outcome::NotSent { detail: detail() },
         "submit: rejected for now" => Outcome::Rejected { is_retryable: true, detail: detail() },
         "submit: rejected" => Outcome::Rejected { is_retryable: false, detail: detail() },
-        "submit: accepted" => Outcome::Accepted { provider_reference: None },
-        "submit: accepted with reference" => Outcome::Accepted { provider_reference: reference() },
-        "submit: paid" => Outcome::Paid { provider_reference: None },
-        "submit: paid with reference" => Outcome::Paid { provider_reference: reference() },
+        "submit: accepted" => Outcome::Accepted { provider_reference: None, reported: None },
+        "submit: accepted with reference" => {
+            Outcome::Accepted { provider_reference: reference(), reported: None }
+        }
+        "submit: paid" => Outcome::Paid { provider_reference: None, reported: None },
+        "submit: paid with reference" => {
+            Outcome::Paid { provider_reference: reference(), reported: None }
+        }
         "submit: duplicate" => Outcome::Duplicate,
         _ => Outcome::Unknown { detail: detail() },
     }
@@ -115,13 +119,17 @@ fn submitted(name: &str) -> payouts::Outcome {
 fn queried(name: &str) -> Answer {
     let reference = || Some("px-1".to_owned());
     match name {
-        "query: paid" => Answer::Paid { provider_reference: None },
-        "query: paid with reference" => Answer::Paid { provider_reference: reference() },
+        "query: paid" => Answer::Paid { provider_reference: None, reported: None },
+        "query: paid with reference" => {
+            Answer::Paid { provider_reference: reference(), reported: None }
+        }
         "query: not paid for now" => Answer::NotPaid { is_retryable: true, detail: detail() },
         "query: not paid" => Answer::NotPaid { is_retryable: false, detail: detail() },
-        "query: pending" => Answer::Pending { provider_reference: None },
-        "query: pending with reference" => Answer::Pending { provider_reference: reference() },
-        "query: returned" => Answer::Returned { detail: detail() },
+        "query: pending" => Answer::Pending { provider_reference: None, reported: None },
+        "query: pending with reference" => {
+            Answer::Pending { provider_reference: reference(), reported: None }
+        }
+        "query: returned" => Answer::Returned { detail: detail(), reported: None },
         "query: not found" => Answer::NotFound,
         _ => Answer::Failed { detail: detail() },
     }

@@ -7,7 +7,7 @@ use bursar_core::ids::{FlowId, Seed};
 use bursar_core::ledger::Admission;
 use bursar_core::ledger::pricing::Tariff;
 use bursar_core::ledger::rulebook::Rulebook;
-use bursar_core::payouts::channel::{Channel, Clocks};
+use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Commit, Request};
 use bursar_core::webhooks::delivery::RetryPolicy;
@@ -29,6 +29,7 @@ pub(super) fn rules(is_temporal: bool) -> Rules {
         not_found_is_final: true,
         visibility_window: SignedDuration::from_secs(30),
         failed_is_final: true,
+        reports_amount: ReportsAmount::default(),
         concurrency: 64,
         clocks: Clocks::of("mobile_wallet"),
     };
@@ -38,6 +39,7 @@ pub(super) fn rules(is_temporal: bool) -> Rules {
         submit_is_idempotent: true,
         not_found_is_final: false,
         failed_is_final: false,
+        reports_amount: ReportsAmount::default(),
         ..wallet.clone()
     };
     let seconds = SignedDuration::from_secs;

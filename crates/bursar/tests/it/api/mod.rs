@@ -1,7 +1,7 @@
 //! API tests: a real server process, channels over sockets, and HTTP callers.
 
 mod access;
-mod actions;
+pub(crate) mod actions;
 mod auditor;
 mod bodies;
 mod callbacks;
@@ -17,8 +17,8 @@ mod receivers;
 mod refusals;
 mod review;
 mod scopes;
-mod scripted_channel;
-mod server;
+pub(crate) mod scripted_channel;
+pub(crate) mod server;
 mod test_clock;
 mod verifiers;
 mod webhook_faults;

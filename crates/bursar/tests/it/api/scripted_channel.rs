@@ -8,8 +8,10 @@ use std::sync::{Arc, Condvar, Mutex};
 struct State {
     /// References that were submitted, in the order they came.
     submitted: Vec<String>,
-    /// The answer to submissions, once it is set.
-    answer: Option<&'static str>,
+    /// Status and more fields of the answer to submissions, once it is set.
+    answer: Option<(String, String)>,
+    /// The same for queries; without it they are answered as pending.
+    query_answer: Option<(String, String)>,
 }
 
 pub(crate) struct Channel {
@@ -34,9 +36,19 @@ impl Channel {
     }
 
     /// Sets the answer to all past and future submissions.
-    pub(crate) fn say(&self, status: &'static str) {
-        self.state.0.lock().unwrap().answer = Some(status);
+    pub(crate) fn say(&self, status: &str) {
+        self.say_more(status, "");
+    }
+
+    /// Same, with more fields, such as `"amount":"1.00"`.
+    pub(crate) fn say_more(&self, status: &str, more: &str) {
+        self.state.0.lock().unwrap().answer = Some((status.to_owned(), more.to_owned()));
         self.state.1.notify_all();
+    }
+
+    /// Sets the answer to all future queries.
+    pub(crate) fn answer_queries(&self, status: &str, more: &str) {
+        self.state.0.lock().unwrap().query_answer = Some((status.to_owned(), more.to_owned()));
     }
 
     pub(crate) fn submitted(&self) -> Vec<String> {
@@ -70,15 +82,18 @@ fn serve(stream: &TcpStream, shared: &(Mutex<State>, Condvar)) {
         }
     }
     reader.read_exact(&mut vec![0; length]).unwrap();
-    let status = if is_submission {
+    let (status, more) = if is_submission {
         let mut state = shared.0.lock().unwrap();
         state.submitted.push(reference.clone());
         let state = shared.1.wait_while(state, |state| state.answer.is_none()).unwrap();
-        state.answer.unwrap()
+        state.answer.clone().unwrap()
     } else {
-        "pending"
+        let answer = shared.0.lock().unwrap().query_answer.clone();
+        answer.unwrap_or_else(|| ("pending".to_owned(), String::new()))
     };
-    let body = format!(r#"{{"status":"{status}","clientCorrelationId":"{reference}"}}"#);
+    let comma = if more.is_empty() { "" } else { "," };
+    let body =
+        format!(r#"{{"status":"{status}","clientCorrelationId":"{reference}"{comma}{more}}}"#);
     let head =
         format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     let mut stream = stream;

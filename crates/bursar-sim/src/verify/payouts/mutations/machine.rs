@@ -12,7 +12,7 @@ use super::{Mistake, Plant, mistake};
 
 type Advanced = Result<Option<Advance>, Rejection>;
 
-pub(super) const MISTAKES: [Mistake; 29] = [
+pub(super) const MISTAKES: [Mistake; 30] = [
     mistake(
         "release-on-timeout",
         "A timeout counts as a failure: the hold is released.",
@@ -51,6 +51,11 @@ pub(super) const MISTAKES: [Mistake; 29] = [
             }
             advance(payout, event, context)
         }),
+    ),
+    mistake(
+        "amount-ignored",
+        "What the channel says that it paid is not compared with what was asked for.",
+        Plant::Payout(|payout, event, context| advance(payout, &without_amount(event), context)),
     ),
     mistake(
         "not-found-is-final-at-once",
@@ -357,4 +362,19 @@ fn last_write_wins(payout: &Payout, event: &Event, context: &Context<'_>) -> Adv
         }
     }
     advance(&payout, event, context)
+}
+
+fn without_amount(event: &Event) -> Event {
+    let mut event = event.clone();
+    match &mut event {
+        Event::Submitted { outcome: Outcome::Paid { reported, .. }, .. }
+        | Event::Queried { answer: Answer::Paid { reported, .. }, .. } => *reported = None,
+        Event::EvidenceReceived { evidence, .. } => evidence.reported = None,
+        Event::Submitted { .. }
+        | Event::Queried { .. }
+        | Event::Due
+        | Event::CancelAsked
+        | Event::Decided(_) => {}
+    }
+    event
 }

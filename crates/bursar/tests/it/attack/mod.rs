@@ -1,0 +1,4 @@
+//! What a hostile channel, a restored backup or a machine without resources must not be able to do. Each test is named by
+//! what it tries.
+
+mod reported_amounts;
