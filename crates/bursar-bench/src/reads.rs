@@ -57,8 +57,11 @@ const READS: [(&str, &str, &str); 6] = [
     ("stuck", "/v1/payouts?status=STUCK", "\"STUCK\""),
     ("trial_balance", "/v1/ledger/trial-balance", "currency"),
     ("rare_kind", "/v1/payins", "\"pi_"),
-    ("merchant", "/v1/payouts?merchant_id=m1", "\"po_"),
+    (MERCHANT, "/v1/payouts?merchant_id=m1&limit=10", "\"po_"),
 ];
+/// A page of one merchant's payouts, which are far apart in the file: reported without a ceiling, because how many pages a
+/// look-up reads depends on the size of the file.
+const MERCHANT: &str = "merchant";
 /// Reads nothing.
 const NOTHING: &str = "/healthz";
 
@@ -116,6 +119,7 @@ impl Arguments {
         for (name, ..) in READS {
             let cost = |costs: &Costs| costs.get(name).copied().unwrap_or_default();
             let (few, many) = (cost(few), cost(many));
+            let at_most = |percent| Some(Floor::AtMost(percent)).filter(|_| name != MERCHANT);
             terminal::say(&format!(
                 "{name} on {store}: {} µs of CPU ({} µs in all) beside {} live payouts, {} µs ({} µs) beside a hundredth of them",
                 many.cpu, many.wall, self.count, few.cpu, few.wall
@@ -125,14 +129,14 @@ impl Arguments {
                 value: many.cpu,
                 unit: "µs",
                 limit: few.cpu,
-                floor: Some(Floor::AtMost(150)),
+                floor: at_most(150),
             });
             figures.push(Figure {
                 name: format!("reads.{name}.{store}.longest"),
                 value: many.cpu,
                 unit: "µs",
                 limit: LONGEST,
-                floor: Some(Floor::AtMost(100)),
+                floor: at_most(100),
             });
         }
         summary::say_each(&figures)?;

@@ -26,6 +26,10 @@ pub enum Rejection {
     #[error("{name}: {error}. Nothing was posted")]
     BadAmount { name: Name, error: MoneyError },
     #[error(
+        "{amount} {} is more than one payment may be: nothing was moved. At most {largest} is taken; check the amount, or raise the limit of the currency in [limits]", amount.currency()
+    )]
+    AmountTooLarge { amount: Money, largest: Money },
+    #[error(
         "{name} is {amount}: nothing was posted. Amounts are zero or more; the event says which way the money goes"
     )]
     NegativeAmount { name: Name, amount: Money },
@@ -234,6 +238,7 @@ impl Rejection {
             Self::BadReference => ("bad_reference", Class::Invalid),
             Self::BadCurrency { .. } => ("bad_currency", Class::Invalid),
             Self::BadAmount { .. } => ("bad_amount", Class::Invalid),
+            Self::AmountTooLarge { .. } => ("amount_too_large", Class::Invalid),
             Self::NegativeAmount { .. } => ("negative_amount", Class::Invalid),
             Self::PartsExceedWhole { .. } => ("parts_exceed_whole", Class::Invalid),
             Self::MissingFunds { .. } => ("missing_funds", Class::Invalid),

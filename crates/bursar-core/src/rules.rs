@@ -7,6 +7,7 @@ use crate::ledger::pricing::Tariff;
 use crate::ledger::rulebook::Rulebook;
 use crate::money::{Currency, Money};
 use crate::payouts::channel::Channel;
+use crate::rejection::Rejection;
 use crate::webhooks::delivery::RetryPolicy;
 
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub struct Rules {
     pub default_bank: String,
     /// Above this many units of a currency, two operators must decide about a stuck payout.
     pub four_eyes_above: i64,
+    /// The largest amount of one payment. A currency that is not named has no limit.
+    pub largest: BTreeMap<Currency, Money>,
     /// The retry policy of webhook deliveries.
     pub deliveries: RetryPolicy,
     /// The host of new payouts and deliveries.
@@ -39,6 +42,7 @@ impl From<Rulebook> for Rules {
             provider_banks: BTreeMap::new(),
             default_bank: "main".to_owned(),
             four_eyes_above: 1_000_000,
+            largest: BTreeMap::new(),
             deliveries: RetryPolicy::default(),
             hosting: Hosting::default(),
         }
@@ -48,6 +52,16 @@ impl From<Rulebook> for Rules {
 impl Rules {
     pub(crate) fn bank_of_provider(&self, provider: &str) -> &str {
         self.provider_banks.get(provider).unwrap_or(&self.default_bank)
+    }
+
+    /// One enormous payment would leave no room in the accounts of its currency for any other.
+    pub(crate) fn check_size(&self, amount: Money) -> Result<(), Rejection> {
+        match self.largest.get(&amount.currency()) {
+            Some(largest) if amount.minor() > largest.minor() => {
+                Err(Rejection::AmountTooLarge { amount, largest: *largest })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     pub(crate) fn needs_two_people(&self, amount: Money) -> bool {

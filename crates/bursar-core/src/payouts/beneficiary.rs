@@ -19,6 +19,15 @@ pub struct Beneficiary {
 }
 
 impl Beneficiary {
+    /// The same with its telephone number as digits: E.164 begins with a plus sign.
+    #[must_use]
+    pub fn normalised(mut self) -> Self {
+        if let Some(digits) = self.msisdn.as_ref().and_then(|msisdn| msisdn.strip_prefix('+')) {
+            self.msisdn = Some(digits.to_owned());
+        }
+        self
+    }
+
     pub(crate) fn check(&self) -> Result<(), Rejection> {
         let is_good = |text: &String| {
             let length = text.chars().take(129).count();

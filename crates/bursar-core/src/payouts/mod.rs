@@ -33,6 +33,7 @@ mod evidence;
 mod lane;
 mod machine;
 mod request;
+mod review;
 mod state;
 mod step;
 #[cfg(test)]

@@ -91,6 +91,7 @@ impl NewPayout {
         if amount.minor() <= 0 {
             return Err(Rejection::NothingToPay { amount });
         }
+        rules.check_size(amount)?;
         self.beneficiary.check()?;
         self.remarks.check()?;
         let quote = quote(&rules.payout_tariffs, amount)?;

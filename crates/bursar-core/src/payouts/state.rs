@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::beneficiary::Beneficiary;
 use super::lane::{LANE, SCHEDULE_LANE, SUBMIT_LANE};
-use crate::flow::{Due, ReviewReason};
+use crate::flow::Due;
 use crate::ids::TransactionId;
 use crate::ledger::funds::Funds;
 use crate::payouts::attempt::{Attempt, Knowledge};
@@ -308,47 +308,6 @@ impl Payout {
     /// The reference of the latest attempt at the channel.
     pub fn reference(&self) -> &str {
         self.latest().map_or("", |attempt| attempt.reference.as_str())
-    }
-
-    /// Why it waits for an operator, if it does.
-    pub(crate) fn review(&self) -> Option<ReviewReason> {
-        match self.state {
-            State::Stuck { .. } => Some(ReviewReason::Stuck),
-            State::Success
-            | State::Failed { .. }
-            | State::Cancelled
-            | State::Returned
-            | State::LateSuccess => {
-                (self.case.is_some() && !self.is_case_closed).then_some(ReviewReason::Case)
-            }
-            State::Scheduled { .. }
-            | State::Ready { .. }
-            | State::Submitting { .. }
-            | State::Unconfirmed { .. }
-            | State::Processing { .. } => None,
-        }
-    }
-
-    /// The amount that the channel reports, or does not report, needs a look at the channel.
-    pub(crate) fn alert(&self) -> Option<&'static str> {
-        let is_open = self.case == Some(Discrepancy::AmountDiffers) && !self.is_case_closed;
-        match self.state {
-            State::Stuck { reason: StuckReason::AmountDiffers, .. } => Some("amount_differs"),
-            _ if is_open => Some("amount_differs"),
-            State::Processing { .. } | State::Stuck { .. } => {
-                let is_missing = self.latest().is_some_and(Attempt::misses_amount);
-                is_missing.then_some("amount_missing")
-            }
-            State::Scheduled { .. }
-            | State::Ready { .. }
-            | State::Submitting { .. }
-            | State::Unconfirmed { .. }
-            | State::Success
-            | State::Failed { .. }
-            | State::Cancelled
-            | State::Returned
-            | State::LateSuccess => None,
-        }
     }
 
     /// Why it failed, why it is stuck, or the discrepancy.

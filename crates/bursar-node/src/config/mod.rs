@@ -30,6 +30,7 @@ pub struct Config {
     pub ledger: LedgerConfig,
     pub api: ApiConfig,
     pub review: ReviewConfig,
+    pub limits: LimitsConfig,
     pub alerts: AlertsConfig,
     pub webhooks: WebhooksConfig,
     pub temporal: TemporalConfig,
@@ -50,6 +51,16 @@ pub struct ApiConfig {
 #[serde(deny_unknown_fields)]
 pub struct ReviewConfig {
     pub four_eyes_above: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitsConfig {
+    /// In whole units of every currency.
+    pub largest: String,
+    /// Decimals, for currencies with another limit.
+    #[serde(default)]
+    pub largest_in: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bursar_connect::{Connections, ErrorMap};
 use bursar_core::flow::host::Hosting;
 use bursar_core::ledger::rulebook::Rulebook;
-use bursar_core::money::Currency;
+use bursar_core::money::{Currency, Money};
 use bursar_core::rules::Rules;
 use bursar_server::{AlertLimits, CallbackSettings};
 use jiff::SignedDuration;
@@ -43,23 +43,38 @@ impl Config {
             payin_tariffs: markets.iter().map(|market| (market.currency, market.payin)).collect(),
             provider_banks,
             default_bank,
-            four_eyes_above: self.four_eyes_above()?,
+            four_eyes_above: whole_units("review.four_eyes_above", &self.review.four_eyes_above)?,
+            largest: self.largest(&currencies)?,
             deliveries: self.webhooks.schedule()?,
             hosting: Hosting::Engine,
         })
     }
 
-    /// In whole units; fractions are rejected, because currencies differ in their decimals.
-    fn four_eyes_above(&self) -> Result<i64, Failure> {
-        let text = &self.review.four_eyes_above;
-        let (units, cents) = text.split_once('.').unwrap_or((text, ""));
-        let units: Option<i64> = units.parse().ok().filter(|units| *units >= 0);
-        let is_whole = cents.bytes().all(|digit| digit == b'0');
-        units.filter(|_| is_whole).ok_or_else(|| {
-            Failure::new(format!(
-                "the configuration cannot be used: review.four_eyes_above is `{text}`, but it must be a whole number of units such as \"1000000.00\". Nothing was started"
-            ))
-        })
+    /// The largest payment in each currency of the markets.
+    fn largest(
+        &self,
+        currencies: &BTreeSet<Currency>,
+    ) -> Result<BTreeMap<Currency, Money>, Failure> {
+        let units = whole_units("limits.largest", &self.limits.largest)?;
+        let usual = |currency: &Currency| {
+            let unit = 10_i64.saturating_pow(u32::from(currency.decimals()));
+            (*currency, Money::from_minor(units.saturating_mul(unit), *currency))
+        };
+        let mut largest: BTreeMap<Currency, Money> = currencies.iter().map(usual).collect();
+        for (code, text) in &self.limits.largest_in {
+            let wrong = |error: &dyn std::fmt::Display| {
+                Failure::new(format!(
+                    "the configuration cannot be used: limits.largest_in.{code}: {error}. Nothing was started"
+                ))
+            };
+            let currency: Currency = code.parse().map_err(|error| wrong(&error))?;
+            let money = Money::parse(text, currency).map_err(|error| wrong(&error))?;
+            if money.minor() <= 0 {
+                return Err(wrong(&"the largest amount must be above zero"));
+            }
+            largest.insert(currency, money);
+        }
+        Ok(largest)
     }
 
     /// The connections to the channels.
@@ -99,4 +114,16 @@ impl Config {
             ..AlertLimits::default()
         }
     }
+}
+
+/// A number of whole units; fractions are rejected, because currencies differ in their decimals.
+fn whole_units(key: &str, text: &str) -> Result<i64, Failure> {
+    let (units, cents) = text.split_once('.').unwrap_or((text, ""));
+    let units: Option<i64> = units.parse().ok().filter(|units| *units >= 0);
+    let is_whole = cents.bytes().all(|digit| digit == b'0');
+    units.filter(|_| is_whole).ok_or_else(|| {
+        Failure::new(format!(
+            "the configuration cannot be used: {key} is `{text}`, but it must be a whole number of units such as \"1000000.00\". Nothing was started"
+        ))
+    })
 }

@@ -100,7 +100,7 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Reply<Beneficiary>), Problem> {
     caller.must_be(&new.merchant_id)?;
     let NewBeneficiary { merchant_id, name, account, msisdn, bank } = new;
-    let details = payouts::Beneficiary { name, account, msisdn, bank };
+    let details = payouts::Beneficiary { name, account, msisdn, bank }.normalised();
     let change = Change::AddBeneficiary { merchant: merchant_id, details };
     let registration = Registration { actor: caller.actor, change };
     let Registered { record, .. } = app.ask(registration).await?;

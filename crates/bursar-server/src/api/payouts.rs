@@ -207,12 +207,15 @@ async fn beneficiary(
             }
             Ok(payee.details)
         }
-        (None, Some(PayeeDetails { name, account, msisdn, bank })) => Ok(payouts::Beneficiary {
-            name: name.clone(),
-            account: account.clone(),
-            msisdn: msisdn.clone(),
-            bank: bank.clone(),
-        }),
+        (None, Some(PayeeDetails { name, account, msisdn, bank })) => {
+            let payee = payouts::Beneficiary {
+                name: name.clone(),
+                account: account.clone(),
+                msisdn: msisdn.clone(),
+                bank: bank.clone(),
+            };
+            Ok(payee.normalised())
+        }
         (Some(_), Some(_)) | (None, None) => Err(Problem::bad_request(
             "a payout names either beneficiary_id or beneficiary: nothing was reserved. Send one of the two",
         )),

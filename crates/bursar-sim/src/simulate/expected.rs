@@ -167,6 +167,7 @@ const REJECTIONS: &[&str] = &[
 
 /// Rejections that are not expected here, and why.
 pub const UNEXPECTED: &[(&str, &str)] = &[
+    ("amount_too_large", "no amount is limited, so that balances can become too large"),
     (
         "no_new_attempt",
         "channels do not lie, so a payout with a paid attempt hardly ever gets stuck",

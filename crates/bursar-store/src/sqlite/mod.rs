@@ -15,7 +15,8 @@ pub(crate) mod rows;
 pub(crate) mod save;
 mod tallies;
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use bursar_core::ids::CommitId;
@@ -79,6 +80,11 @@ impl Sqlite {
             }
             TryLockError::Error(error) => failed("lock", error),
         })?;
+        // SQLite gives its log the permissions of the database.
+        let mut options = File::options();
+        let options = options.create(true).append(true).mode(0o600);
+        options.open(directory.join(FILE)).map_err(|error| failed("write in", error))?;
+        make_private(directory).map_err(|error| failed("keep other users out of", error))?;
         let mut connection =
             Connection::open(directory.join(FILE)).map_err(|error| classify(&error))?;
         configure(&connection).map_err(|error| classify(&error))?;
@@ -112,6 +118,18 @@ impl Sqlite {
         self.account_index.extend(&mut self.connection);
         self
     }
+}
+
+/// Only the user that runs the process may read the books, whatever permissions they had.
+fn make_private(directory: &Path) -> std::io::Result<()> {
+    fs::set_permissions(directory, Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::set_permissions(entry.path(), Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(())
 }
 
 fn open_read_only(directory: &Path) -> Result<Connection, StoreError> {

@@ -1,4 +1,6 @@
 //! What a hostile channel, a restored backup or a machine without resources must not be able to do. Each test is named by
 //! what it tries.
 
+mod files;
+mod large_amounts;
 mod reported_amounts;
