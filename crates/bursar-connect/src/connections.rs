@@ -48,7 +48,7 @@ impl Connections {
                 Event::Submitted { attempt, r#try, outcome: sent.await }
             }
             (Order::Submit { r#try, .. }, None) => {
-                let outcome = Outcome::NotSent { detail: missing() };
+                let outcome = Outcome::NotSent { detail: missing(), is_ours: true };
                 Event::Submitted { attempt, r#try, outcome }
             }
             (Order::Query, Some(connection)) => {

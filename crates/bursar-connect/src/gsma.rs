@@ -132,7 +132,12 @@ fn as_written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Strin
             other.to_string()
         }
     };
-    Ok(Some(text.chars().filter(|it| !it.is_control()).take(REPORTED_MAX).collect()))
+    let mut kept: String = text.chars().filter(|it| !it.is_control()).take(REPORTED_MAX).collect();
+    if kept != text {
+        // What is cut is no amount, whatever is left of it.
+        kept.push('…');
+    }
+    Ok(Some(kept))
 }
 
 /// The longest amount or currency that is kept.

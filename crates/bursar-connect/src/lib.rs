@@ -8,6 +8,7 @@ mod connections;
 mod error_map;
 mod gsma;
 mod http;
+mod local_resources;
 mod secret;
 mod signature;
 pub mod simulator;

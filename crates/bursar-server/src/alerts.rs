@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bursar_core::flow::{Kind as _, ReviewReason};
+use bursar_core::flow::{FlowAlert, Kind as _, ReviewReason};
 use bursar_core::payouts::Payout;
 use bursar_core::registry::{Alert, Change, Content, Kind, Registration};
 use bursar_core::turn::{ALERT_TALLIES, FLOW_TALLIES, Tally};
@@ -44,8 +44,6 @@ const STUCK: &str = "stuck_age";
 const OUTBOX: &str = "outbox_age";
 const OVERFLOW: &str = "sum_overflow";
 const IN_BOOKS: [&str; 4] = [STUCK, OUTBOX, OVERFLOW, auditor::ALERT];
-/// Alerts that flows raise for their channel, as long as they are as they are.
-const OF_FLOWS: [&str; 2] = ["amount_differs", "amount_missing"];
 /// A process clears an alert that it has seen, after this time without another sight of it.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
 /// An alert of another process is cleared after this time: that process may be gone.
@@ -155,7 +153,7 @@ impl Watcher {
         let mut over = Vec::new();
         let is_in_books = |name: &str| {
             let of_flow = name.split_once(':').map(|(alert, _)| alert);
-            IN_BOOKS.contains(&name) || of_flow.is_some_and(|alert| OF_FLOWS.contains(&alert))
+            IN_BOOKS.contains(&name) || of_flow.is_some_and(|alert| flow_alert(alert).is_some())
         };
         let of_processes = known.iter().filter(|(name, _)| !is_in_books(name));
         for (name, (alert, changed)) in of_processes.filter(|(_, (alert, _))| alert.is_raised) {
@@ -233,15 +231,22 @@ fn stuck(reviews: &[WaitingReviews], now: Timestamp, limits: AlertLimits) -> Ale
     Alert { is_raised: age > limits.stuck_age, detail }
 }
 
+fn flow_alert(name: &str) -> Option<FlowAlert> {
+    FlowAlert::ALL.into_iter().find(|alert| alert.name() == name)
+}
+
 /// The alert of the flows under a tally, such as `alert/amount_differs/wallet`.
 fn of_flows(name: &str, tally: Tally) -> Option<(String, Alert)> {
     let (alert, channel) = name.strip_prefix(ALERT_TALLIES)?.split_once('/')?;
     let count = tally.count;
-    let detail = match alert {
-        "amount_differs" => format!(
+    let detail = match flow_alert(alert)? {
+        FlowAlert::AmountDiffers => format!(
             "{channel} reports another amount than was asked for, for {count} payouts: look at them with explain, and ask the provider what it paid"
         ),
-        _ => format!(
+        FlowAlert::NotSent => format!(
+            "{count} payouts could not be sent to {channel} because this machine has no files, ports, memory or time left; none is given up, and they are tried again: look at ulimit -n and at the load"
+        ),
+        FlowAlert::AmountMissing => format!(
             "{channel} reports {count} payouts as paid without an amount, so that they wait: ask the provider, or set reports_amount of the channel"
         ),
     };

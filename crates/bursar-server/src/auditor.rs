@@ -21,7 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::App;
 use crate::problem::Problem;
 
-/// The auditor uses at most one part in so many of the time.
+/// The auditor uses about one part in so many of the time.
 const SHARE: u32 = 20;
 /// The pause when there is nothing to check, and after a failure.
 const IDLE: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 const PART: usize = 2_000;
 /// A day without a later commit is closed so long after midnight: the clocks of other processes may be behind.
 const GRACE: SignedDuration = SignedDuration::from_mins(1);
-/// The alert of books that differ. Only the auditor of a process that starts later clears it.
+/// The alert of books that differ. An auditor that begins later, with the first commit, clears it.
 pub(crate) const ALERT: &str = "books_differ";
 
 /// How far the chain is checked.
@@ -65,7 +65,12 @@ pub async fn audit(app: App) {
         match step {
             Ok(Step::More) => tokio::time::sleep(pause).await,
             Ok(Step::End) => tokio::time::sleep(pause.max(IDLE)).await,
-            Err(_) => {
+            Err(problem) => {
+                if problem.is_unreadable() {
+                    let difference = "a row of a commit cannot be read".to_owned();
+                    // If this fails, the next step finds it again.
+                    drop(raise(&app, &[difference]).await);
+                }
                 // Begins again with the last closing.
                 auditor = None;
                 tokio::time::sleep(LONGEST).await;
@@ -108,20 +113,23 @@ impl Auditor {
             }
             this.check(app, commit).await?;
         }
+        let is_end = page.len() < usize::try_from(size).unwrap_or(usize::MAX);
         if !page.is_empty() {
             this.size = page_size(&page);
+        }
+        if !is_end {
             return Ok(Step::More);
         }
-        let now = app.0.host.now();
+        let (now, sequence) = (app.0.host.now(), this.since.last.map_or(0, |(seq, ..)| seq));
         let progress = &app.0.audited;
-        progress.set(Checked { sequence: after, at: Some(now), ..progress.get() });
+        progress.set(Checked { sequence, at: Some(now), ..progress.get() });
         if this.since.is_over(now.saturating_sub(GRACE).unwrap_or(now)) {
             this.close(app).await?;
         }
         this.compare(app).await?;
         this.clear(app).await?;
         this.anchor(app, now).await?;
-        Ok(Step::End)
+        Ok(if page.is_empty() { Step::End } else { Step::More })
     }
 
     /// Begins with the last closing. Books that differed are checked from their beginning.
@@ -199,7 +207,7 @@ impl Auditor {
     async fn clear(&mut self, app: &App) -> Result<(), Problem> {
         let is_over = std::mem::take(&mut self.is_raised) && app.0.audited.get().differences == 0;
         if is_over {
-            set_alert(app, false, "the whole chain and every account were checked again").await?;
+            set_alert(app, false, "the whole chain was checked again").await?;
         }
         Ok(())
     }

@@ -28,6 +28,11 @@ pub(crate) struct Problem {
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
 impl Problem {
+    /// Whether rows of the books cannot be decoded.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.code == UNREADABLE
+    }
+
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Self {
             kind: format!("urn:bursar:problem:{code}"),
@@ -131,6 +136,9 @@ impl From<Unanswered> for Problem {
     }
 }
 
+/// The code of a problem about rows that cannot be decoded.
+const UNREADABLE: &str = "unreadable";
+
 impl From<&StoreError> for Problem {
     fn from(error: &StoreError) -> Self {
         // A database message can contain more than a caller may see.
@@ -138,7 +146,7 @@ impl From<&StoreError> for Problem {
         match error {
             StoreError::Corrupt(_) => Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "unreadable",
+                UNREADABLE,
                 "it is kept in a form that this version cannot read: nothing was changed. Run the version that wrote it, or look at its row",
             ),
             StoreError::Conflict | StoreError::Unavailable(_) | StoreError::Unknown(_) => {

@@ -119,13 +119,13 @@ impl HttpChannel {
     ) -> Outcome {
         let request = match self.requests.submission(reference, amount, beneficiary) {
             Ok(request) => request,
-            Err(detail) => return Outcome::NotSent { detail },
+            Err(detail) => return Outcome::NotSent { detail, is_ours: false },
         };
         let limits = limits(self.submit_timeout, lease);
         match self.wire.exchange(request, limits, names(reference)).await {
             Ok(answer) => classify::submission(&self.errors, reference, &answer),
             Err(broken) if broken.was_written => Outcome::Unknown { detail: broken.why },
-            Err(broken) => Outcome::NotSent { detail: broken.why },
+            Err(broken) => Outcome::NotSent { detail: broken.why, is_ours: broken.is_ours },
         }
     }
 

@@ -21,6 +21,7 @@ use super::classify::HttpAnswer;
 use super::gate::{Gate, Gated};
 use super::target::{Target, Tls};
 use crate::gsma::CORRELATION_ID;
+use crate::local_resources::is_ours;
 
 const BODY_MAX: usize = 64 * 1024;
 const HEAD_MAX: usize = 64 * 1024;
@@ -36,12 +37,18 @@ type Io = TokioIo<Gated<Box<dyn Stream>>>;
 pub(crate) struct Broken {
     /// Whether a byte of the request may have left. If not, it is proven that the provider did not receive it.
     pub(crate) was_written: bool,
+    /// This machine is the reason: no files, ports, memory or time.
+    pub(crate) is_ours: bool,
     pub(crate) why: String,
 }
 
 impl Broken {
     fn before(why: impl Into<String>) -> Self {
-        Self { was_written: false, why: why.into() }
+        Self { was_written: false, is_ours: false, why: why.into() }
+    }
+
+    fn ours(why: impl Into<String>) -> Self {
+        Self { is_ours: true, ..Self::before(why) }
     }
 }
 
@@ -88,7 +95,7 @@ impl Wire {
         limits: Limits,
         keeps: impl FnOnce(&HttpAnswer) -> bool,
     ) -> Result<HttpAnswer, Broken> {
-        let ended = || Broken::before("the lease has ended, so it was not sent");
+        let ended = || Broken::ours("the lease has ended, so it was not sent");
         if Instant::now() >= limits.lease {
             return Err(ended());
         }
@@ -117,12 +124,15 @@ impl Wire {
                 return Ok(link);
             }
         }
-        self.connect(lease).await.map_err(Broken::before)
+        self.connect(lease).await
     }
 
-    async fn connect(&self, lease: Instant) -> Result<Link, String> {
+    async fn connect(&self, lease: Instant) -> Result<Link, Broken> {
         let Target { host, port, .. } = &self.target;
-        let failed = |error: std::io::Error| format!("cannot connect to {host}:{port}: {error}");
+        let failed = |error: std::io::Error| {
+            let why = format!("cannot connect to {host}:{port}: {error}");
+            Broken { is_ours: is_ours(&error), ..Broken::before(why) }
+        };
         let socket = TcpStream::connect((host.as_str(), *port)).await.map_err(failed)?;
         socket.set_nodelay(true).map_err(failed)?;
         let is_buffered = self.tls.is_some();
@@ -132,7 +142,7 @@ impl Wire {
         };
         Link::new(stream, is_buffered, lease)
             .await
-            .map_err(|error| format!("cannot talk to {host}:{port}: {error}"))
+            .map_err(|error| Broken::before(format!("cannot talk to {host}:{port}: {error}")))
     }
 
     fn take_idle(&self) -> Option<Link> {
@@ -178,7 +188,7 @@ impl Link {
     ) -> Result<HttpAnswer, Broken> {
         let talked = timeout_at(until, self.talk(request)).await;
         let talked = talked.unwrap_or_else(|_| Err("no answer in time".to_owned()));
-        talked.map_err(|why| Broken { was_written: self.gate.was_written(), why })
+        talked.map_err(|why| Broken { was_written: self.gate.was_written(), is_ours: false, why })
     }
 
     /// Whether the server has neither closed the connection nor sent bytes without a request.

@@ -58,7 +58,7 @@ impl SimChannel {
     pub(crate) async fn submit(&self, reference: &str, amount: Money, lease: Instant) -> Outcome {
         if Instant::now() >= lease {
             let detail = "the lease has ended, so it was not sent".to_owned();
-            return Outcome::NotSent { detail };
+            return Outcome::NotSent { detail, is_ours: true };
         }
         let order = Order {
             reference: reference.to_owned(),

@@ -17,10 +17,11 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tower_service::Service;
 
-use super::answer::{Class, NotAnswered, is_ours};
+use super::answer::{Class, NotAnswered};
 use super::bounded_connection::BoundedConnection;
 use super::policy::{Place, Policy};
 use super::resolve::Resolver;
+use crate::local_resources::is_ours;
 
 /// The timeout for one address; then the next is tried.
 const DIAL_MAX: Duration = Duration::from_secs(5);

@@ -16,8 +16,9 @@ use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::system_conf::read_system_conf;
 use tokio::net::lookup_host;
 
-use super::answer::{Class, NotAnswered, is_ours};
+use super::answer::{Class, NotAnswered};
 use super::policy::{Place, Policy};
+use crate::local_resources::is_ours;
 
 /// The timeout of one DNS query; it is sent twice.
 const QUESTION_MAX: Duration = Duration::from_secs(5);

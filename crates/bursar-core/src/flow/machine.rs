@@ -71,6 +71,30 @@ pub enum ReviewReason {
     Case,
 }
 
+/// An alert that flows raise for their channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FlowAlert {
+    /// The channel reports another amount than was asked for.
+    AmountDiffers,
+    /// The channel reports a payment without the amount that it must name.
+    AmountMissing,
+    /// This machine could not send it.
+    NotSent,
+}
+
+impl FlowAlert {
+    pub const ALL: [Self; 3] = [Self::AmountDiffers, Self::AmountMissing, Self::NotSent];
+
+    /// The name in stores and alerts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AmountDiffers => "amount_differs",
+            Self::AmountMissing => "amount_missing",
+            Self::NotSent => "not_sent",
+        }
+    }
+}
+
 impl ReviewReason {
     pub const ALL: [Self; 2] = [Self::Stuck, Self::Case];
 
@@ -174,7 +198,7 @@ pub trait Kind: Clone + Debug + Eq + Serialize + DeserializeOwned {
     }
 
     /// The alert that the flow raises for its channel, as long as it is as it is.
-    fn alert(&self) -> Option<&'static str> {
+    fn alert(&self) -> Option<FlowAlert> {
         None
     }
 

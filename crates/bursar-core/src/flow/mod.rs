@@ -23,7 +23,7 @@ use host::{Host, is_zero};
 pub use effect::{Effect, Pool, Slot};
 pub use fair::{Load, Round, RoundReply};
 pub use machine::{
-    EndpointResult, Kind, KindInfo, LaneInfo, LaneScope, Never, Observation, OutboxInfo,
+    EndpointResult, FlowAlert, Kind, KindInfo, LaneInfo, LaneScope, Never, Observation, OutboxInfo,
     ReviewReason,
 };
 pub(crate) use machine::{Machine, Progress};
@@ -288,7 +288,7 @@ impl FlowState {
     }
 
     /// The alert that the flow raises for its channel, as long as it is as it is.
-    pub fn alert(&self) -> Option<&'static str> {
+    pub fn alert(&self) -> Option<FlowAlert> {
         each!(self, it => it.alert())
     }
 

@@ -71,6 +71,20 @@ impl Moved {
     }
 }
 
+/// Adds the postings of a transaction to the sums of its accounts.
+pub(super) fn add_postings(sums: &mut BTreeMap<AccountKey, Moved>, transaction: &Transaction) {
+    for posting in &transaction.postings {
+        let minor = i128::from(posting.money.minor());
+        let ends = [(&posting.source, minor.saturating_neg()), (&posting.destination, minor)];
+        for (address, change) in ends.into_iter().filter(|(address, _)| &***address != WORLD) {
+            let key = (Name::clone(address), posting.money.currency());
+            let sums = sums.entry(key).or_default();
+            sums.balance = sums.balance.saturating_add(change);
+            sums.received = sums.received.saturating_add(change.max(0));
+        }
+    }
+}
+
 /// What happened since a closing.
 #[derive(Debug, Clone, Default)]
 pub struct SinceClosing {
@@ -102,16 +116,7 @@ impl SinceClosing {
         let time = transaction.effective_at;
         self.earliest = Some(self.earliest.map_or(time, |earliest| earliest.min(time)));
         self.latest = self.latest.max(Some(time));
-        for posting in &transaction.postings {
-            let minor = i128::from(posting.money.minor());
-            let ends = [(&posting.source, minor.saturating_neg()), (&posting.destination, minor)];
-            for (address, change) in ends.into_iter().filter(|(address, _)| &***address != WORLD) {
-                let key = (Name::clone(address), posting.money.currency());
-                let sums = self.moved.entry(key).or_default();
-                sums.balance = sums.balance.saturating_add(change);
-                sums.received = sums.received.saturating_add(change.max(0));
-            }
-        }
+        add_postings(&mut self.moved, transaction);
     }
 
     /// The closing as of the last commit; none if nothing moved since the one before.

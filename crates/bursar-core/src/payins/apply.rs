@@ -36,6 +36,8 @@ impl Take<'_> {
             check_same(&payin.terms, terms)?;
             self.report_again(flow, payin, draft, at)?
         } else {
+            // A payment that is known already is booked, whatever the limit is now.
+            draft.rules().check_size(terms.funds.amount)?;
             merchant_takes_payins(new, draft)?;
             (self.open(FlowId::from(*id), draft, at)?, false)
         };

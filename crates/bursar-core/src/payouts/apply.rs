@@ -82,7 +82,7 @@ impl Callback {
         let attempt = draft.known_as(&self.channel, &self.reference).and_then(|flow| {
             let mut attempts = flow.state.payout()?.attempts.iter();
             let attempt = attempts.find(|attempt| attempt.reference == self.reference)?;
-            Some((flow.id, attempt.clone()))
+            Some((flow.id, attempt.number))
         });
         let Some((id, attempt)) = attempt else {
             // The references of an unreadable flow are unknown, and it may be this one. A retry is safer than
@@ -92,17 +92,8 @@ impl Callback {
                 None => Rejection::UnknownReference { reference: self.reference.clone() },
             });
         };
-        // Repeated evidence with other bytes is still the same: the record grows with new content, not with
-        // repetitions.
-        let known =
-            attempt.evidence().map(|(known, _)| known).find(|known| known.says(&self.evidence));
-        let evidence = known.unwrap_or(&self.evidence).clone();
-        advance_payout(
-            draft,
-            id,
-            &Event::EvidenceReceived { attempt: attempt.number, evidence },
-            at,
-        )?;
+        let evidence = self.evidence.clone();
+        advance_payout(draft, id, &Event::EvidenceReceived { attempt, evidence }, at)?;
         let flow = draft.flow(id).ok_or_else(|| unknown(id))?;
         Ok(Accepted { name: flow.name(), status: flow.state.status() })
     }

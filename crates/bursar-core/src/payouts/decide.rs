@@ -102,19 +102,22 @@ pub(super) fn decide(
     }
 }
 
-/// The money is settled for one attempt. Evidence about that attempt may return it; contradicting evidence is a
-/// discrepancy.
+/// The money is settled for one attempt. Evidence about that attempt may return it; contradicting evidence, and another
+/// amount, are discrepancies.
 fn decide_settled(mut payout: Payout, new_evidence: Option<NewEvidence>) -> Step {
-    if payout.state != State::Returned && payout.was_returned(payout.settled) {
+    let is_other = payout.reports_other_amount();
+    if payout.state != State::Returned && payout.was_returned(payout.settled) && !is_other {
         return Step::to(payout, State::Returned, &[Booking::Return]);
     }
     let case = new_evidence.and_then(|new_evidence| match new_evidence.verdict {
-        Verdict::Paid | Verdict::Returned | Verdict::AmountDiffers
+        Verdict::Paid | Verdict::Returned | Verdict::AmountDiffers | Verdict::AmountMissing
             if Some(new_evidence.attempt) != payout.settled =>
         {
             Some(Discrepancy::PaidTwice)
         }
         Verdict::AmountDiffers => Some(Discrepancy::AmountDiffers),
+        // How much came back is for an operator to find out.
+        Verdict::Returned if is_other => Some(Discrepancy::AmountDiffers),
         Verdict::NotPaid { .. } | Verdict::Refused { .. } if payout.is_contradicted() => {
             Some(Discrepancy::Contradicted)
         }
@@ -164,20 +167,23 @@ pub(super) fn settle(
 fn decide_released(mut payout: Payout, new_evidence: Option<NewEvidence>) -> Step {
     let Some(NewEvidence { attempt, verdict }) = new_evidence else { return Step::stays(payout) };
     match verdict {
-        Verdict::Paid | Verdict::Returned => {
-            let bookings = vec![Booking::TakeBackRelease, Booking::Settle];
-            settle(payout, attempt, State::LateSuccess, bookings)
-        }
         // How much of it the merchant owes is for an operator to find out.
-        Verdict::AmountDiffers => {
+        Verdict::Paid | Verdict::Returned | Verdict::AmountDiffers | Verdict::AmountMissing
+            if payout.reports_other_amount() || verdict == Verdict::AmountMissing =>
+        {
             payout.case = payout.case.max(Some(Discrepancy::AmountDiffers));
             payout.is_case_closed = false;
             Step::stays(payout)
+        }
+        Verdict::Paid | Verdict::Returned => {
+            let bookings = vec![Booking::TakeBackRelease, Booking::Settle];
+            settle(payout, attempt, State::LateSuccess, bookings)
         }
         Verdict::NotSent { .. }
         | Verdict::Unknown { .. }
         | Verdict::Refused { .. }
         | Verdict::Accepted
+        | Verdict::AmountDiffers
         | Verdict::AmountMissing
         | Verdict::NotPaid { .. } => Step::stays(payout),
     }
@@ -262,10 +268,12 @@ fn accepted(payout: Payout, context: &Context<'_>) -> Step {
 /// The outcome is unknown. The payout is queried, and sent again only if the channel guarantees idempotent submission.
 fn unknown(payout: Payout, context: &Context<'_>) -> Step {
     let clocks = &context.channel.clocks;
-    let tries = payout.latest().map_or(0, |attempt| attempt.tries);
+    let (tries, counted) =
+        payout.latest().map_or((0, 0), |attempt| (attempt.tries, attempt.counted_tries()));
     match &payout.state {
         State::Submitting { .. }
-            if context.channel.submit_is_idempotent && tries < clocks.tries_max =>
+            if context.channel.submit_is_idempotent
+                && (counted < clocks.tries_max || is_ours(&payout)) =>
         {
             let not_before = later(context.now, clocks.retry_after(tries));
             Step::to(payout, State::Ready { not_before }, &[])
@@ -293,16 +301,18 @@ fn unknown(payout: Payout, context: &Context<'_>) -> Step {
     }
 }
 
-/// Proven: the channel has nothing. The same reference may be tried again, up to the maximum.
+/// Proven: the channel has nothing. The same reference may be tried again, up to the maximum; tries that this machine could
+/// not send do not count.
 fn not_sent(payout: Payout, context: &Context<'_>) -> Step {
     let clocks = &context.channel.clocks;
-    let tries = payout.latest().map_or(0, |attempt| attempt.tries);
+    let (tries, counted) =
+        payout.latest().map_or((0, 0), |attempt| (attempt.tries, attempt.counted_tries()));
     match &payout.state {
         State::Submitting { .. }
         | State::Unconfirmed { .. }
         | State::Processing { .. }
         | State::Stuck { .. }
-            if tries < clocks.tries_max =>
+            if counted < clocks.tries_max || is_ours(&payout) =>
         {
             let not_before = later(context.now, clocks.retry_after(tries));
             Step::to(payout, State::Ready { not_before }, &[])
@@ -322,6 +332,11 @@ fn not_sent(payout: Payout, context: &Context<'_>) -> Step {
         | State::Returned
         | State::LateSuccess => Step::stays(payout),
     }
+}
+
+/// The last try was not made for a reason of this machine: the next one is.
+fn is_ours(payout: &Payout) -> bool {
+    payout.latest().is_some_and(Attempt::was_last_try_ours)
 }
 
 /// Enters STUCK with this reason; already stuck for it, keeps the current poll timer.

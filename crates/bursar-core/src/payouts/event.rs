@@ -40,7 +40,7 @@ impl Event {
     pub(super) fn detail(&self) -> Option<&str> {
         match self {
             Self::Submitted { outcome, .. } => match outcome {
-                Outcome::NotSent { detail }
+                Outcome::NotSent { detail, .. }
                 | Outcome::Rejected { detail, .. }
                 | Outcome::Unknown { detail } => Some(detail),
                 Outcome::Accepted { .. } | Outcome::Paid { .. } | Outcome::Duplicate => None,
@@ -65,6 +65,9 @@ pub enum Outcome {
     /// Proven: no byte of it reached the channel.
     NotSent {
         detail: String,
+        /// This machine is the reason: no files, ports, memory or time. It says nothing about the channel.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_ours: bool,
     },
     Rejected {
         is_retryable: bool,

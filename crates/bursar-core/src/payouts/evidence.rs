@@ -14,7 +14,8 @@ pub(super) struct NewEvidence {
     pub(super) verdict: Verdict,
 }
 
-/// Evidence about an unknown attempt is ignored.
+/// Evidence about an unknown attempt is ignored. Repeated evidence with other bytes is still the same: the record grows with
+/// new content, not with repetitions.
 pub(super) fn merge(
     payout: &mut Payout,
     number: u32,
@@ -24,10 +25,13 @@ pub(super) fn merge(
     let evidence = compared(evidence, payout.terms.funds.amount, context.channel.reports_amount);
     let verdict = evidence.verdict;
     let attempt = payout.attempts.iter_mut().find(|attempt| attempt.number == number)?;
+    let known = attempt.evidence().map(|(known, _)| known).find(|known| known.says(&evidence));
+    let evidence = known.cloned().unwrap_or(evidence);
     attempt.merge(evidence, context.now).then_some(NewEvidence { attempt: number, verdict })
 }
 
-/// Compares the amount that a channel reports with the one that was asked for. Only another amount is kept.
+/// Compares the amount that a channel reports with the one that was asked for. Only another amount is kept. Where an amount is
+/// required, a return without one may be a part, which only a person can find out.
 fn compared(evidence: Evidence, asked: Money, reports_amount: ReportsAmount) -> Evidence {
     let says_amount = match evidence.verdict {
         Verdict::Accepted | Verdict::Paid | Verdict::Returned => {
@@ -47,11 +51,22 @@ fn compared(evidence: Evidence, asked: Money, reports_amount: ReportsAmount) -> 
         {
             Evidence { verdict: Verdict::AmountDiffers, ..evidence }
         }
-        (ReportsAmount::Required, _)
-            if says_amount && !names_amount && evidence.verdict != Verdict::Accepted =>
-        {
-            Evidence { verdict: Verdict::AmountMissing, reported: None, ..evidence }
-        }
+        (ReportsAmount::Required, _) if says_amount && !names_amount => match evidence.verdict {
+            Verdict::Paid => {
+                Evidence { verdict: Verdict::AmountMissing, reported: None, ..evidence }
+            }
+            Verdict::Returned => {
+                let reported = Some(evidence.reported.unwrap_or_default());
+                Evidence { verdict: Verdict::AmountDiffers, reported, ..evidence }
+            }
+            Verdict::NotSent { .. }
+            | Verdict::Unknown { .. }
+            | Verdict::Refused { .. }
+            | Verdict::Accepted
+            | Verdict::NotPaid { .. }
+            | Verdict::AmountDiffers
+            | Verdict::AmountMissing => Evidence { reported: None, ..evidence },
+        },
         (ReportsAmount::Required | ReportsAmount::IfPresent | ReportsAmount::Never, _) => {
             Evidence { reported: None, ..evidence }
         }
@@ -65,7 +80,7 @@ pub(super) fn submission_evidence(r#try: u32, outcome: &Outcome) -> Evidence {
         ..Evidence::new(source, verdict)
     };
     match outcome {
-        Outcome::NotSent { detail } => with_detail(Verdict::NotSent { r#try }, detail),
+        Outcome::NotSent { detail, is_ours: _ } => with_detail(Verdict::NotSent { r#try }, detail),
         Outcome::Rejected { is_retryable, detail } => {
             with_detail(Verdict::Refused { r#try, is_retryable: *is_retryable }, detail)
         }

@@ -16,7 +16,7 @@ use super::view::View;
 use crate::flow;
 use crate::flow::host::NextAction;
 use crate::flow::{
-    Due, Flow, Kind, KindInfo, Machine, Observation, OutboxInfo, Progress, ReviewReason,
+    Due, Flow, FlowAlert, Kind, KindInfo, Machine, Observation, OutboxInfo, Progress, ReviewReason,
 };
 use crate::ids::{PayoutId, Seed};
 use crate::ledger::Admission;
@@ -77,7 +77,7 @@ impl Kind for Payout {
         self.review()
     }
 
-    fn alert(&self) -> Option<&'static str> {
+    fn alert(&self) -> Option<FlowAlert> {
         self.alert()
     }
 

@@ -1,7 +1,7 @@
 //! What people must look at: stuck payouts, open cases, and what channels report about amounts.
 
-use super::state::{Discrepancy, Payout, State, StuckReason};
-use crate::flow::ReviewReason;
+use super::state::{Payout, State};
+use crate::flow::{FlowAlert, ReviewReason};
 use crate::payouts::attempt::Attempt;
 
 impl Payout {
@@ -24,18 +24,21 @@ impl Payout {
         }
     }
 
-    /// The amount that the channel reports, or does not report, needs a look at the channel.
-    pub(crate) fn alert(&self) -> Option<&'static str> {
-        let is_open = self.case == Some(Discrepancy::AmountDiffers) && !self.is_case_closed;
+    /// What needs a look at the channel: amounts that it reports, or does not report; or at this machine.
+    pub(crate) fn alert(&self) -> Option<FlowAlert> {
+        if self.review().is_some() && self.reports_other_amount() {
+            return Some(FlowAlert::AmountDiffers);
+        }
         match self.state {
-            State::Stuck { reason: StuckReason::AmountDiffers, .. } => Some("amount_differs"),
-            _ if is_open => Some("amount_differs"),
             State::Processing { .. } | State::Stuck { .. } => {
                 let is_missing = self.latest().is_some_and(Attempt::misses_amount);
-                is_missing.then_some("amount_missing")
+                is_missing.then_some(FlowAlert::AmountMissing)
+            }
+            State::Ready { .. } => {
+                let is_ours = self.latest().is_some_and(Attempt::was_last_try_ours);
+                is_ours.then_some(FlowAlert::NotSent)
             }
             State::Scheduled { .. }
-            | State::Ready { .. }
             | State::Submitting { .. }
             | State::Unconfirmed { .. }
             | State::Success

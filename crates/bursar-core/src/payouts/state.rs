@@ -320,12 +320,19 @@ impl Payout {
         self.attempts.iter().any(Attempt::was_paid)
     }
 
-    /// The attempt with evidence of payment, or else the latest.
+    /// The attempt with evidence of payment, best with the amount that was asked for, or else the latest.
     pub(super) fn paid_attempt(&self) -> u32 {
         let paid = || self.attempts.iter().filter(|attempt| attempt.was_paid());
         // Of two paid attempts, a returned one has cost nothing.
-        let kept = paid().find(|attempt| !attempt.was_returned());
-        kept.or(paid().next()).or(self.latest()).map_or(0, |attempt| attempt.number)
+        let kept = || paid().filter(|attempt| !attempt.was_returned());
+        let exact = kept().find(|attempt| !attempt.reports_other_amount());
+        let found = exact.or(kept().next()).or(paid().next()).or(self.latest());
+        found.map_or(0, |attempt| attempt.number)
+    }
+
+    /// Whether the channel reported another amount for any attempt.
+    pub(super) fn reports_other_amount(&self) -> bool {
+        self.attempts.iter().any(Attempt::reports_other_amount)
     }
 
     /// Whether the settled attempt also has evidence that it was not paid.

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::decide::{decide, due, next_attempt, settle};
-use super::event::{Answer, Decision, Event, ManualDecision};
+use super::event::{Answer, Decision, Event, ManualDecision, Outcome};
 use super::evidence::{merge, query_evidence, submission_evidence};
 use super::state::{Payout, Proposal, State, Wait};
 use crate::flow::ReviewReason;
@@ -78,6 +78,11 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
             // As evidence, it would be about a try that is not made yet.
             Ok(Step::stays(payout))
         }
+        Event::Submitted { attempt, r#try, outcome: Outcome::NotSent { is_ours: true, .. } } => {
+            end_try(&mut payout, *attempt, *r#try);
+            not_sent_by_us(&mut payout, *attempt, *r#try);
+            Ok(decide(payout, None, context))
+        }
         Event::Submitted { attempt, r#try, outcome } => {
             end_try(&mut payout, *attempt, *r#try);
             let evidence = submission_evidence(*r#try, outcome);
@@ -118,6 +123,13 @@ fn end_try(payout: &mut Payout, number: u32, r#try: u32) {
     let mut attempts = payout.attempts.iter_mut();
     if let Some(attempt) = attempts.find(|attempt| attempt.number == number) {
         attempt.ended = attempt.ended.max(Some(r#try));
+    }
+}
+
+fn not_sent_by_us(payout: &mut Payout, number: u32, r#try: u32) {
+    let mut attempts = payout.attempts.iter_mut();
+    if let Some(attempt) = attempts.find(|attempt| attempt.number == number) {
+        attempt.ours.insert(r#try);
     }
 }
 
@@ -174,7 +186,9 @@ fn is_absence_proven(payout: &Payout, context: &Context<'_>) -> bool {
 
 fn disprove_tries(payout: &mut Payout, now: Timestamp) {
     let Some(attempt) = payout.attempts.last_mut() else { return };
-    for r#try in 1..=attempt.tries {
+    for r#try in
+        (1..=attempt.tries).filter(|r#try| !attempt.ours.contains(r#try)).collect::<Vec<_>>()
+    {
         let detail = Some("the channel does not know it".to_owned());
         let evidence =
             Evidence { detail, ..Evidence::new(Source::Query, Verdict::NotSent { r#try }) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::commit::FlowWrite;
-use crate::flow::{Flow, ReviewReason};
+use crate::flow::{Flow, FlowAlert, ReviewReason};
 use crate::money::Currency;
 
 /// What is stored under a name; in a commit, its net change.
@@ -48,7 +48,7 @@ pub enum TallyName<'n> {
     /// Flows that wait for a person.
     Review { kind: &'n str, reason: ReviewReason },
     /// Flows that raise an alert for their channel.
-    Alert { alert: &'n str, channel: &'n str },
+    Alert { alert: FlowAlert, channel: &'n str },
 }
 
 /// The first part of the names of a family of tallies.
@@ -67,7 +67,9 @@ impl fmt::Display for TallyName<'_> {
             Self::Review { kind, reason } => {
                 write!(f, "{REVIEW_TALLIES}{kind}/{}", reason.name())
             }
-            Self::Alert { alert, channel } => write!(f, "{ALERT_TALLIES}{alert}/{channel}"),
+            Self::Alert { alert, channel } => {
+                write!(f, "{ALERT_TALLIES}{}/{channel}", alert.name())
+            }
         }
     }
 }

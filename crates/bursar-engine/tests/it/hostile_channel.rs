@@ -40,7 +40,7 @@ impl HostileChannel {
         let detail = |text: &str| text.to_owned();
         let behaviour = Self::behaviour(reference);
         if behaviour == 0 && r#try == 1 {
-            return Outcome::NotSent { detail: detail("connection refused") };
+            return Outcome::NotSent { detail: detail("connection refused"), is_ours: false };
         }
         let payment = books.entry(reference.to_owned()).or_default();
         payment.submissions += 1;

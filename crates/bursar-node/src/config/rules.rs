@@ -56,6 +56,11 @@ impl Config {
         currencies: &BTreeSet<Currency>,
     ) -> Result<BTreeMap<Currency, Money>, Failure> {
         let units = whole_units("limits.largest", &self.limits.largest)?;
+        if units == 0 {
+            return Err(Failure::new(
+                "the configuration cannot be used: limits.largest is zero, and every payment would be rejected. Nothing was started",
+            ));
+        }
         let usual = |currency: &Currency| {
             let unit = 10_i64.saturating_pow(u32::from(currency.decimals()));
             (*currency, Money::from_minor(units.saturating_mul(unit), *currency))

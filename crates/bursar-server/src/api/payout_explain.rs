@@ -148,6 +148,9 @@ fn summary(payout: &Payout, is_frozen: bool, caller: &Caller) -> String {
         State::Ready { .. } if is_frozen => {
             "It could be sent, but sending is frozen; it goes on when the freeze is lifted.".to_owned()
         }
+        State::Ready { .. } if payout.latest().is_some_and(Attempt::was_last_try_ours) => format!(
+            "Bursar could not send it to {channel}: its machine had no files, ports, memory or time left. Nothing was sent, and it is tried again."
+        ),
         State::Ready { .. } => format!("It waits for a free place at {channel}."),
         State::Submitting { lease_until } => {
             format!("It is being sent to {channel}; without an answer by {lease_until} its outcome is unknown.")

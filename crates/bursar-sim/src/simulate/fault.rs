@@ -50,6 +50,7 @@ faults! {
     StoreSlow, "store-slow", 300, "a turn pauses between load and save, and others go on";
     InboxFull, "inbox-full", 500, "a process takes two requests at once and rejects the rest as busy";
     StartLate, "start-late", 300, "an effect is started late, perhaps behind its lease";
+    NoFiles, "no-files", 250, "a process has no files or ports left for a call to a channel: not a byte was sent";
     ConnectFails, "connect-fails", 250, "the channel cannot be reached: not a byte was sent";
     TransitSlow, "transit-slow", 200, "a submission is on its way for long";
     AnswerLost, "answer-lost", 400, "the channel's answer to a submission is lost";

@@ -68,6 +68,8 @@ rules! {
         "Money moves on a decision about something that is no longer so.";
     I18: "What was paid in another amount is settled or given back only by a person.",
         "The merchant is charged for money that the beneficiary did not get, or the other way round.";
+    I19: "What this machine could not send does not fail.",
+        "The merchant is told that a payout failed, and the channel was never asked.";
     C1: "What contradicts the books once money has moved becomes a case.",
         "Money is lost or owed, and no operator is alerted.";
     C2: "Money is given to the merchant as returned only if it came back.",

@@ -84,7 +84,7 @@ FROM flows f WHERE f.kind = 'payout'
 
 INSERT INTO tallies (name, count, minor, entered)
 SELECT concat('review/', r.kind, '/', r.reason), count(*),
-       least(sum((pg_temp.parsed(f.state) #>> '{terms,funds,amount}')::bigint), 9223372036854775807), count(*)
+       least(coalesce(sum((pg_temp.parsed(f.state) #>> '{terms,funds,amount}')::bigint), 0), 9223372036854775807), count(*)
 FROM reviews r JOIN flows f ON f.id = r.flow GROUP BY r.kind, r.reason;
 
 INSERT INTO labels (label, flow)

@@ -47,7 +47,7 @@ impl Query for Memory {
     }
 
     async fn closed_accounts(&mut self, seq: u64) -> Result<Vec<ClosedAccount>, StoreError> {
-        let rows = self.closed.iter().filter(|((_, of), _)| *of <= seq);
+        let rows = self.closed.iter().filter(|((_, of), _)| (1..=seq).contains(of));
         let latest: BTreeMap<_, _> = rows.map(|((key, _), row)| (key, row.clone())).collect();
         Ok(latest.into_values().collect())
     }

@@ -66,7 +66,7 @@ pub(super) async fn accounts(
     let sql =
         "SELECT a.address, a.currency, c.balance, c.received FROM accounts a CROSS JOIN LATERAL (
                    SELECT balance, received FROM closed_accounts c
-                   WHERE c.address = a.address AND c.currency = a.currency AND c.seq <= $1
+                   WHERE c.address = a.address AND c.currency = a.currency AND c.seq BETWEEN 1 AND $1
                    ORDER BY c.seq DESC LIMIT 1) c
                ORDER BY a.address, a.currency";
     session.query(sql, &[&number(seq)?]).await?.iter().map(closed).collect()

@@ -55,7 +55,7 @@ pub(super) fn accounts(
     let sql = "SELECT c.address, c.currency, c.balance, c.received FROM accounts a
                CROSS JOIN closed_accounts c ON c.address = a.address AND c.currency = a.currency
                    AND c.seq = (SELECT max(l.seq) FROM closed_accounts l
-                                WHERE l.address = a.address AND l.currency = a.currency AND l.seq <= ?1)
+                                WHERE l.address = a.address AND l.currency = a.currency AND l.seq BETWEEN 1 AND ?1)
                ORDER BY a.address, a.currency";
     all(connection, sql, params![number(seq)?], closed)
 }

@@ -16,6 +16,7 @@ pub(crate) mod save;
 mod tallies;
 
 use std::fs::{self, File, Permissions, TryLockError};
+use std::io::ErrorKind;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -120,14 +121,20 @@ impl Sqlite {
     }
 }
 
-/// Only the user that runs the process may read the books, whatever permissions they had.
+/// The files of the books, and of the keys beside them.
+const FILES: [&str; 5] = [FILE, "bursar.sqlite-wal", "bursar.sqlite-shm", LOCK, "secret-keys"];
+
+/// Only the user that runs the process may read the books, whatever permissions they had. A directory of another user stays
+/// as that user has set it.
 fn make_private(directory: &Path) -> std::io::Result<()> {
-    fs::set_permissions(directory, Permissions::from_mode(0o700))?;
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_type()?.is_file() {
-            fs::set_permissions(entry.path(), Permissions::from_mode(0o600))?;
-        }
+    let is_fine = |error: &std::io::Error, fine: ErrorKind| error.kind() == fine;
+    fs::set_permissions(directory, Permissions::from_mode(0o700)).or_else(|error| {
+        if is_fine(&error, ErrorKind::PermissionDenied) { Ok(()) } else { Err(error) }
+    })?;
+    for file in FILES {
+        fs::set_permissions(directory.join(file), Permissions::from_mode(0o600)).or_else(
+            |error| if is_fine(&error, ErrorKind::NotFound) { Ok(()) } else { Err(error) },
+        )?;
     }
     Ok(())
 }

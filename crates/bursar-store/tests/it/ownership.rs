@@ -112,7 +112,7 @@ const CHANGES: [(&str, &[&str], &str); 27] = [
     ("flows", &["sequence"], "UPDATE flows SET sequence = 5 WHERE status = 'READY'"),
     ("flows", &["id"], "DELETE FROM flows WHERE status = 'READY'"),
     ("holds", &["ended_by"], "UPDATE holds SET ended_by = NULL WHERE ended_by IS NOT NULL"),
-    ("holds", &["epoch"], "UPDATE holds SET epoch = 2"),
+    ("holds", &["epoch"], "UPDATE holds SET epoch = 4000000000"),
     ("holds", &["amount"], "UPDATE holds SET amount = amount + 1 WHERE ended_by IS NULL"),
     ("holds", &["reference"], "DELETE FROM holds WHERE ended_by IS NULL"),
     ("holds", &["reference"], "DELETE FROM holds WHERE ended_by IS NOT NULL"),

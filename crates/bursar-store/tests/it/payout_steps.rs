@@ -52,7 +52,7 @@ pub(crate) fn body(
         "look" => ClaimDue { lane: text(LANE), limit: 5 }.into(),
         "sent" => {
             let outcome = match amount {
-                0 => Outcome::NotSent { detail: detail() },
+                0 => Outcome::NotSent { detail: detail(), is_ours: false },
                 1 => Outcome::Rejected { is_retryable: a == 0, detail: detail() },
                 100 => Outcome::Accepted { provider_reference: None, reported: None },
                 _ => Outcome::Unknown { detail: detail() },

@@ -169,7 +169,7 @@ async fn paid_directly_and_by_callback<S: Store + Query>(payments: &mut Payments
 async fn retried_and_rejected<S: Store + Query>(payments: &mut Payments<'_, S>) {
     let before = payments.balances().await;
     let (payout, effect) = payments.submit("c", "10").await;
-    let not_sent = Outcome::NotSent { detail: "connection refused".to_owned() };
+    let not_sent = Outcome::NotSent { detail: "connection refused".to_owned(), is_ours: false };
     assert_eq!(payments.submitted(&effect, not_sent).await, "READY");
     payments.desk.now += SignedDuration::from_secs(60);
     let effects = payments.claim(&submit_lane("wallet")).await;

@@ -61,6 +61,13 @@ impl Process {
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 
+    /// Sets the number of files that the process may have open: those above it stay open, and no new one can be opened.
+    pub(crate) fn limit_files(&self, most: u32) {
+        let (id, limit) = (self.child.id().to_string(), format!("--nofile={most}:"));
+        let done = Command::new("prlimit").args(["--pid", &id, &limit]).status().unwrap();
+        assert!(done.success(), "prlimit {limit}");
+    }
+
     /// `kill -9`.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();

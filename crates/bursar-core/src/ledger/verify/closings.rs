@@ -1,8 +1,10 @@
 //! Checks closings against the postings up to their commits.
 
-use super::{Sums, Verifier};
-use crate::ledger::closing::{ClosedAccount, Closing, SinceClosing};
-use crate::money::decimal;
+use std::collections::BTreeSet;
+
+use super::Verifier;
+use crate::ledger::closing::{ClosedAccount, Closing, Moved, SinceClosing};
+use crate::money::{Currency, decimal};
 use crate::numscript::Name;
 
 impl Verifier<'_> {
@@ -18,9 +20,8 @@ impl Verifier<'_> {
         for row in rows {
             let ClosedAccount { address, currency, balance, received } = row;
             let key = (Name::clone(address), *currency);
-            let found = self.sums.get(&key);
-            let (sum, into) =
-                found.map_or((0, 0), |Sums { balance, received }| (*balance, *received));
+            let Moved { balance: sum, received: into } =
+                self.sums.get(&key).copied().unwrap_or_default();
             let into = into.min(i128::from(i64::MAX));
             if (i128::from(*balance), i128::from(*received)) != (sum, into) {
                 let [closed, received, sum, into] =
@@ -32,7 +33,7 @@ impl Verifier<'_> {
             }
         }
         let Some(stored) = self.closings.remove(&seq) else { return };
-        let rows: std::collections::BTreeSet<(&Name, crate::money::Currency)> =
+        let rows: BTreeSet<(&Name, Currency)> =
             rows.iter().map(|row| (&row.address, row.currency)).collect();
         let since = std::mem::replace(&mut self.since, SinceClosing::new(Some(stored)));
         if since.closing() != Some(stored) {

@@ -23,8 +23,8 @@ use jiff::Timestamp;
 use crate::flow::Review;
 use crate::ids::FlowId;
 use crate::ledger::chart::GlAccount;
-use crate::ledger::closing::{Closing, SinceClosing};
-use crate::ledger::journal::{self, WORLD};
+use crate::ledger::closing::{Closing, Moved, SinceClosing, add_postings};
+use crate::ledger::journal;
 use crate::ledger::rulebook::Rulebook;
 use crate::ledger::{Account, AccountKey, Transaction};
 use crate::money::decimal;
@@ -84,13 +84,6 @@ pub struct Derived {
     pub end: End,
 }
 
-/// What the postings of an account add up to.
-#[derive(Debug, Default)]
-struct Sums {
-    balance: i128,
-    received: i128,
-}
-
 /// More would not help to find the first cause.
 const DIFFERENCES_MAX: usize = 100;
 
@@ -100,7 +93,7 @@ pub struct Verifier<'r> {
     metadata: BTreeMap<Name, Arc<GlAccount>>,
     chain: ChainEnd,
     time: Option<Timestamp>,
-    sums: BTreeMap<AccountKey, Sums>,
+    sums: BTreeMap<AccountKey, Moved>,
     /// The money of open holds.
     held: BTreeMap<AccountKey, i128>,
     /// The number of the last event of each resource that is no flow.
@@ -196,17 +189,9 @@ impl<'r> Verifier<'r> {
         if let Err(error) = legs {
             self.differ(format!("{place} is not double entry: {error}"));
         }
-        for posting in &transaction.postings {
-            self.report.postings = self.report.postings.saturating_add(1);
-            let minor = i128::from(posting.money.minor());
-            let ends = [(&posting.source, minor.saturating_neg()), (&posting.destination, minor)];
-            for (address, change) in ends.into_iter().filter(|(address, _)| &***address != WORLD) {
-                let key = (Name::clone(address), posting.money.currency());
-                let sums = self.sums.entry(key).or_default();
-                sums.balance = sums.balance.saturating_add(change);
-                sums.received = sums.received.saturating_add(change.max(0));
-            }
-        }
+        let postings = u64::try_from(transaction.postings.len()).unwrap_or(u64::MAX);
+        self.report.postings = self.report.postings.saturating_add(postings);
+        add_postings(&mut self.sums, transaction);
     }
 
     /// Compares with what the store derived.
@@ -267,7 +252,7 @@ impl<'r> Verifier<'r> {
         for (address, account) in accounts {
             let currency = account.balance.currency();
             let key = (Name::clone(address), currency);
-            let Some(Sums { balance: sum, received }) = self.sums.remove(&key) else {
+            let Some(Moved { balance: sum, received }) = self.sums.remove(&key) else {
                 self.differ(format!("{address} has an account in {currency} and no postings"));
                 continue;
             };

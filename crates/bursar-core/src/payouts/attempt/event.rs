@@ -82,9 +82,14 @@ impl Reported {
     pub fn is(&self, asked: Money) -> bool {
         let Self { amount, currency } = self;
         let is_currency = |code: &String| code.eq_ignore_ascii_case(asked.currency().code());
-        let is_amount = |text: &String| Money::parse(text, asked.currency()) == Ok(asked);
+        let is_amount = |text: &String| Money::parse(exact(text), asked.currency()) == Ok(asked);
         currency.as_ref().is_none_or(is_currency) && amount.as_ref().is_none_or(is_amount)
     }
+}
+
+/// The decimal without zeros at its end: some channels write more decimals than the currency has.
+fn exact(text: &str) -> &str {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
 impl fmt::Display for Reported {

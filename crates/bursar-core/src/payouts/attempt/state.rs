@@ -1,11 +1,11 @@
 //! The state of an attempt: all evidence, and the knowledge that follows from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::event::{Evidence, Reported, Verdict};
+use super::event::{Evidence, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
@@ -20,6 +20,9 @@ pub struct Attempt {
     /// The latest try whose call has ended, with any outcome: “accepted” does not name the try that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<u32>,
+    /// The tries that this machine could not send: proven, and no reason to give up.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub ours: BTreeSet<u32>,
     /// All evidence, each with the time of its first arrival.
     #[serde(with = "pairs")]
     pub(super) evidence: BTreeMap<Evidence, Timestamp>,
@@ -62,7 +65,15 @@ enum Tries {
 
 impl Attempt {
     pub fn new(number: u32, reference: String) -> Self {
-        Self { number, reference, tries: 0, sent_by: None, ended: None, evidence: BTreeMap::new() }
+        Self {
+            number,
+            reference,
+            tries: 0,
+            sent_by: None,
+            ended: None,
+            ours: BTreeSet::new(),
+            evidence: BTreeMap::new(),
+        }
     }
 
     pub fn evidence(&self) -> impl Iterator<Item = (&Evidence, &Timestamp)> {
@@ -71,7 +82,7 @@ impl Attempt {
 
     pub fn knowledge(&self) -> Knowledge {
         let has = |wanted: Verdict| self.has(wanted);
-        if has(Verdict::AmountDiffers) {
+        if self.reports_other_amount() {
             return Knowledge::AmountDiffers;
         }
         if has(Verdict::Returned) {
@@ -134,7 +145,7 @@ impl Attempt {
 
     fn known_of_try(&self, r#try: u32) -> Tries {
         let is_refused = |is_retryable| self.has(Verdict::Refused { r#try, is_retryable });
-        if self.has(Verdict::NotSent { r#try }) {
+        if self.ours.contains(&r#try) || self.has(Verdict::NotSent { r#try }) {
             Tries::NotSent
         } else if is_refused(false) {
             Tries::Refused { is_final: true }
@@ -145,6 +156,16 @@ impl Attempt {
         } else {
             Tries::InFlight
         }
+    }
+
+    /// The number of tries that count against the maximum.
+    pub fn counted_tries(&self) -> u32 {
+        self.tries.saturating_sub(u32::try_from(self.ours.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Whether this machine could not send the last try.
+    pub fn was_last_try_ours(&self) -> bool {
+        self.ours.contains(&self.tries)
     }
 
     /// Whether the last try has neither an outcome nor an expired lease: it may not even be sent yet.
@@ -187,9 +208,9 @@ impl Attempt {
         })
     }
 
-    /// The first other amount that the channel reported.
-    pub fn reported(&self) -> Option<&Reported> {
-        self.evidence.keys().find_map(|evidence| evidence.reported.as_ref())
+    /// Whether the channel reported another amount than was asked for.
+    pub fn reports_other_amount(&self) -> bool {
+        self.has(Verdict::AmountDiffers)
     }
 
     /// The channel's own reference of the payment; the first in order if there are several.

@@ -172,7 +172,7 @@ fn amounts_are_compared_as_money() {
         amount: amount.map(str::to_owned),
         currency: currency.map(str::to_owned),
     };
-    for amount in [None, Some("1500"), Some("1500.0"), Some("1500.00")] {
+    for amount in [None, Some("1500"), Some("1500.0"), Some("1500.00"), Some("1500.0000")] {
         for currency in [None, Some("PKR"), Some("pkr")] {
             assert!(reported(amount, currency).is(asked), "{amount:?} {currency:?}");
         }

@@ -134,7 +134,7 @@ fn events() -> Vec<Event> {
     };
     vec![
         Event::Due,
-        submitted(Outcome::NotSent { detail: text() }),
+        submitted(Outcome::NotSent { detail: text(), is_ours: false }),
         submitted(Outcome::Rejected { is_retryable: true, detail: text() }),
         submitted(Outcome::Rejected { is_retryable: false, detail: text() }),
         submitted(Outcome::Accepted { provider_reference: None, reported: None }),

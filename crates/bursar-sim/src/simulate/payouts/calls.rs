@@ -51,10 +51,10 @@ impl ChannelCall {
         Payout::lost(&self.effect, &self.call, detail)
     }
 
-    fn not_sent(&self, detail: &str) -> Came {
+    fn not_sent(&self, detail: &str, is_ours: bool) -> Came {
         match self.call.order {
             Order::Submit { r#try, .. } => {
-                let outcome = Outcome::NotSent { detail: detail.to_owned() };
+                let outcome = Outcome::NotSent { detail: detail.to_owned(), is_ours };
                 Came::Submitted { attempt: self.effect.attempt, r#try, outcome }
             }
             Order::Query => self.lost(detail),
@@ -136,12 +136,14 @@ impl World {
         let about = self.scene.audit.name(call.effect.flow);
         if now >= deadline {
             self.scene.say(&about, "too late to be sent".to_owned());
-            self.back(incarnation, number, call.not_sent("the lease has ended"));
+            self.back(incarnation, number, call.not_sent("the lease has ended", true));
             return;
         }
-        if self.scene.strikes(Fault::ConnectFails) {
+        let is_ours = self.scene.strikes(Fault::NoFiles);
+        if is_ours || self.scene.strikes(Fault::ConnectFails) {
             let delay = self.scene.post.between(MILLISECOND, 3 * SECOND);
-            let event = Box::new(call.not_sent("connection refused"));
+            let detail = if is_ours { "too many open files" } else { "connection refused" };
+            let event = Box::new(call.not_sent(detail, is_ours));
             self.scene.after(delay, CallEvent::Back { incarnation, number, event }.into());
             return;
         }

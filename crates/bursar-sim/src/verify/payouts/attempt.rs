@@ -22,7 +22,7 @@ pub(super) fn world(merge: MergeFn) -> World {
 
 impl Around {
     fn attempt(&self, said: Said) -> Attempt {
-        attempt(Tried { tries: 2, has_ended: false, said }, self.merge)
+        attempt(Tried { tries: 2, has_ended: false, said, ours: [false; 2] }, self.merge)
     }
 
     fn after(&self, before: &Attempt, before_said: Said, verdict: Verdict) -> Result<Said, Broken> {
@@ -80,7 +80,12 @@ fn check_weighing(said: Said) -> Result<(), Broken> {
 
 /// One try, two, or two of which the second has come back.
 fn histories(said: Said) -> [Tried; 3] {
-    [(1, false), (2, false), (2, true)].map(|(tries, has_ended)| Tried { tries, has_ended, said })
+    [(1, false), (2, false), (2, true)].map(|(tries, has_ended)| Tried {
+        tries,
+        has_ended,
+        said,
+        ours: [false; 2],
+    })
 }
 
 fn said(verdict: Verdict) -> Evidence {

@@ -6,7 +6,7 @@ use bursar_core::payouts::{Booking, Discrepancy, Effect};
 use super::Around;
 use super::done::Done;
 use super::small::{Small, Stage};
-use super::world::{Happening, Shot, Try, World};
+use super::world::{Happening, Outcome, Shot, Try, World};
 use crate::truth::Truth;
 use crate::verify::explore::Broken;
 use crate::verify::rule::Rule;
@@ -125,6 +125,7 @@ fn step(around: &Around, world: &mut World, happening: Happening) -> Result<(), 
     }
     left_well(before.stage, world.payout.stage)?;
     decided_by_a_person(world, &done, happening)?;
+    not_given_up(&done, happening)?;
     for booking in &done.bookings {
         book(around, world, *booking)?;
     }
@@ -155,6 +156,15 @@ fn decided_by_a_person(world: &World, done: &Done, happening: Happening) -> Resu
     if is_other && !is_decision && !done.bookings.is_empty() {
         let what = "it was booked, and the channel has paid another amount";
         return Err(Broken::new(Rule::I18, what));
+    }
+    Ok(())
+}
+
+/// What this machine could not send is tried again.
+fn not_given_up(done: &Done, happening: Happening) -> Result<(), Broken> {
+    let is_ours = matches!(happening, Happening::Submitted(_, Outcome::NotSentByUs));
+    if is_ours && done.payout.stage == Stage::Failed {
+        return Err(Broken::new(Rule::I19, "it has failed, and the channel was never asked"));
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ impl World {
         }
         for r#try in Self::tries() {
             self.arrivals(r#try, profile, &mut found);
-            self.submissions(r#try, &mut found);
+            self.submissions(r#try, profile, &mut found);
         }
         for attempt in 1..=self.payout.count {
             self.become_and_say(attempt, profile, &mut found);
@@ -79,7 +79,7 @@ impl World {
     }
 
     /// How a submission may come back, once or again: the truth, or unknown.
-    fn submissions(&self, r#try: Try, found: &mut Vec<Happening>) {
+    fn submissions(&self, r#try: Try, profile: &Profile, found: &mut Vec<Happening>) {
         let mut outcomes = Vec::new();
         match self.shot(r#try) {
             Shot::None | Shot::Unsent => {}
@@ -104,6 +104,10 @@ impl World {
                     | Verdict::AmountMissing => None,
                 });
                 outcomes.extend(again);
+            }
+            // Only of the first try, so that two tries are enough.
+            Shot::NotSent if profile.lacks_resources && r#try.number == 1 => {
+                outcomes.extend([Outcome::NotSent, Outcome::NotSentByUs]);
             }
             Shot::NotSent => outcomes.push(Outcome::NotSent),
             Shot::InTransit | Shot::Lost => outcomes.push(Outcome::Unknown),

@@ -155,7 +155,8 @@ impl Around {
 fn submission(outcome: Outcome) -> payouts::Outcome {
     let (detail, provider_reference) = (String::new(), None);
     match outcome {
-        Outcome::NotSent => payouts::Outcome::NotSent { detail },
+        Outcome::NotSent => payouts::Outcome::NotSent { detail, is_ours: false },
+        Outcome::NotSentByUs => payouts::Outcome::NotSent { detail, is_ours: true },
         Outcome::Rejected { is_retryable } => payouts::Outcome::Rejected { is_retryable, detail },
         Outcome::Accepted => payouts::Outcome::Accepted { provider_reference, reported: None },
         Outcome::Paid => payouts::Outcome::Paid { provider_reference, reported: None },
@@ -226,7 +227,9 @@ impl Model for Around {
     }
 
     fn rules(&self) -> Vec<Rule> {
-        use Rule::{C1, C2, I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I14, I15, I16, I17, I18, L1};
+        use Rule::{
+            C1, C2, I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I14, I15, I16, I17, I18, I19, L1,
+        };
         let always = [I1, I6, I7, I8, I9, I10, I16, I17, C2, C1, L1];
         let mut rules = always.to_vec();
         if self.profile.is_truthful {
@@ -235,6 +238,7 @@ impl Model for Around {
         // Without freezes there is nothing to check, and as little if all amounts are right.
         rules.extend(self.profile.freezes.then_some(I15));
         rules.extend(self.profile.pays_other.then_some(I18));
+        rules.extend(self.profile.lacks_resources.then_some(I19));
         rules.sort_unstable();
         rules
     }

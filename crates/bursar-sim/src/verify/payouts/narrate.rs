@@ -148,6 +148,9 @@ fn submitted(r#try: Try, outcome: Outcome) -> String {
     let of = of(r#try);
     match outcome {
         Outcome::NotSent => format!("Its process reports: {of} was never sent."),
+        Outcome::NotSentByUs => {
+            format!("Its process reports: {of} was never sent, because it has no files left.")
+        }
         Outcome::Rejected { is_retryable: true } => {
             format!("The channel answers: {of} is refused for now.")
         }

@@ -32,6 +32,8 @@ pub(in crate::verify) struct Profile {
     pub(in crate::verify) flips: bool,
     /// The channel may pay another amount.
     pub(super) pays_other: bool,
+    /// This machine may have no files or ports left.
+    pub(super) lacks_resources: bool,
     /// Mistakes outside the machine.
     pub(in crate::verify) sends_before_saving: bool,
     pub(in crate::verify) sends_after_lease: bool,
@@ -48,11 +50,12 @@ const PLAIN: Profile = Profile {
     freezes: false,
     flips: false,
     pays_other: false,
+    lacks_resources: false,
     sends_before_saving: false,
     sends_after_lease: false,
 };
 
-pub(in crate::verify) const PROFILES: [Profile; 10] = [
+pub(in crate::verify) const PROFILES: [Profile; 11] = [
     PLAIN,
     Profile {
         name: "a channel that pays a reference once",
@@ -74,6 +77,7 @@ pub(in crate::verify) const PROFILES: [Profile; 10] = [
         ..PLAIN
     },
     Profile { name: "a channel that pays another amount", pays_other: true, ..PLAIN },
+    Profile { name: "a machine without files", lacks_resources: true, ..PLAIN },
     Profile { name: "a freeze at any moment", freezes: true, ..PLAIN },
     Profile { name: "operators who decide late", operators: Operators::Slow, ..PLAIN },
     Profile { name: "two operators, one of them wrong", operators: Operators::Two, ..PLAIN },
@@ -90,7 +94,8 @@ impl Profile {
     /// Two tries, two attempts, two questions.
     pub(super) fn channel(&self) -> Channel {
         let clocks = Clocks {
-            tries_max: 2,
+            // A try that this machine could not send does not count.
+            tries_max: if self.lacks_resources { 1 } else { 2 },
             attempts_max: self.attempts_max,
             requeries: vec![SignedDuration::from_secs(5); 2],
             ..Clocks::of("mobile_wallet")

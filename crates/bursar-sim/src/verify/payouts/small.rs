@@ -129,6 +129,8 @@ pub(in crate::verify) struct Tried {
     /// Whether the second try's call has come back.
     pub(in crate::verify) has_ended: bool,
     pub(in crate::verify) said: Said,
+    /// Whether the first try, and whether the second, was not sent for a reason of this machine.
+    pub(in crate::verify) ours: [bool; 2],
 }
 
 impl Tried {
@@ -202,7 +204,7 @@ pub(super) struct Small {
 
 impl Small {
     pub(super) const fn new() -> Self {
-        let nothing = Tried { tries: 0, has_ended: false, said: Said(0) };
+        let nothing = Tried { tries: 0, has_ended: false, said: Said(0), ours: [false; 2] };
         Self {
             stage: Stage::Scheduled,
             attempts: Pair::of(nothing),
@@ -218,7 +220,8 @@ impl Small {
         let mut attempts = Pair::of(Tried::default());
         for attempt in &payout.attempts {
             let has_ended = attempt.tries > 1 && attempt.ended >= Some(attempt.tries);
-            let tried = Tried { tries: attempt.tries, has_ended, said: Said::of(attempt) };
+            let ours = [1, 2].map(|number| attempt.ours.contains(&number));
+            let tried = Tried { tries: attempt.tries, has_ended, said: Said::of(attempt), ours };
             *attempts.get_mut(attempt.number) = tried.weighed();
         }
         Self {
@@ -235,11 +238,13 @@ impl Small {
     /// The payout that it stands for. The terms are those of the template.
     pub(super) fn payout(&self, template: &Payout) -> Payout {
         let attempt = |number| {
-            let Tried { tries, has_ended, said } = self.attempts.get(number);
+            let Tried { tries, has_ended, said, ours } = self.attempts.get(number);
             let mut attempt = Attempt::new(number, reference(number).to_owned());
             attempt.tries = tries;
             attempt.sent_by = (tries > 0).then_some(NOW);
             attempt.ended = has_ended.then_some(tries);
+            let numbers = [1, 2].into_iter().zip(ours).filter(|(_, is_ours)| *is_ours);
+            attempt.ours = numbers.map(|(number, _)| number).collect();
             // As if a callback had said it: the same callback again is no news, from another source it is.
             for verdict in said.verdicts() {
                 let reported = (verdict == Verdict::AmountDiffers).then(other_amount);

@@ -104,7 +104,11 @@ pub(in crate::verify) enum Happening {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum Outcome {
     NotSent,
-    Rejected { is_retryable: bool },
+    /// For a reason of this machine.
+    NotSentByUs,
+    Rejected {
+        is_retryable: bool,
+    },
     Accepted,
     Paid,
     PaidOther,
@@ -196,14 +200,15 @@ impl World {
     /// What can make no difference any more is forgotten, so that fewer worlds are different.
     pub(super) fn forget(&mut self) {
         for attempt in 1..=self.payout.count {
-            let Tried { tries, has_ended, said } = self.payout.attempts.get(attempt);
+            let Tried { tries, has_ended, said, ours } = self.payout.attempts.get(attempt);
             let is_decided =
                 said.has(Verdict::Returned) || (said.is_not_paid() && (tries < 2 || has_ended));
             for number in 1..=tries {
                 let r#try = Try { attempt, number };
                 let is_refused =
                     |is_retryable| said.has(Verdict::Refused { r#try: number, is_retryable });
-                let is_not_sent = said.has(Verdict::NotSent { r#try: number });
+                let is_ours = if number == 1 { ours[0] } else { ours[1] };
+                let is_not_sent = is_ours || said.has(Verdict::NotSent { r#try: number });
                 let is_over = match self.shot(r#try) {
                     Shot::NotSent => is_decided || is_not_sent,
                     Shot::Refused { is_retryable } => is_decided || is_refused(is_retryable),

@@ -19,7 +19,7 @@ fn of_payouts() -> Vec<payouts::Event> {
     let detail = || "said so".to_owned();
     let name = || Some("px-1".to_owned());
     let submitted = [
-        Outcome::NotSent { detail: detail() },
+        Outcome::NotSent { detail: detail(), is_ours: false },
         Outcome::Rejected { is_retryable: true, detail: detail() },
         Outcome::Rejected { is_retryable: false, detail: detail() },
         Outcome::Accepted { provider_reference: None, reported: None },

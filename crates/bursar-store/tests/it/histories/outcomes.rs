@@ -100,7 +100,7 @@ fn submitted(name: &str) -> payouts::Outcome {
     use payouts::Outcome;
     let reference = || Some("px-1".to_owned());
     match name {
-        "submit: not sent" => Outcome::NotSent { detail: detail() },
+        "submit: not sent" => Outcome::NotSent { detail: detail(), is_ours: false },
         "submit: rejected for now" => Outcome::Rejected { is_retryable: true, detail: detail() },
         "submit: rejected" => Outcome::Rejected { is_retryable: false, detail: detail() },
         "submit: accepted" => Outcome::Accepted { provider_reference: None, reported: None },

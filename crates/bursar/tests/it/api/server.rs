@@ -133,6 +133,10 @@ impl Server {
         self.process.take().unwrap().kill();
     }
 
+    pub(crate) fn limit_files(&self, most: u32) {
+        self.process.as_ref().unwrap().limit_files(most);
+    }
+
     pub(crate) fn address(&self) -> &str {
         &self.process.as_ref().unwrap().address
     }

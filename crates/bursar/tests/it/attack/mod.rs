@@ -3,4 +3,5 @@
 
 mod files;
 mod large_amounts;
+mod own_faults;
 mod reported_amounts;

@@ -122,11 +122,70 @@ fn another_amount_after_success() {
     );
     let review = admin.get("/v1/review").is(200);
     assert_eq!(review["data"][0]["flow"]["id"], payout["id"], "{review}");
-    // Part of the money came back: no more than a case.
+    // Part of the money came back: no more than a case, whatever is said afterwards.
     let mut body = said(&payout, "returned");
     body["amount"] = json!("40.00");
     admin.tell("wallet", &body).is(200);
     assert_eq!(admin.payout(id(&payout))["status"], "SUCCESS");
+    admin.tell("wallet", &said(&payout, "returned")).is(200);
+    assert_eq!(admin.payout(id(&payout))["status"], "SUCCESS");
+    assert_eq!(admin.balance("m1"), ("882.60".to_owned(), "0.00".to_owned()));
+    admin.books_hold();
+}
+
+#[test]
+fn another_amount_after_release_and_then_the_right_one() {
+    let (channel, server) = start("");
+    let admin = server.admin();
+    admin.merchant("m1", "1000.00");
+    channel.say("pending");
+    let payout = pay(&admin, "k");
+    admin.payout_at(id(&payout), "PROCESSING");
+    admin.tell("wallet", &said(&payout, "failed")).is(200);
+    admin.payout_at(id(&payout), "FAILED");
+    for (number, amount) in ["1.00", "100.00", "1.00"].into_iter().enumerate() {
+        let mut body = said(&payout, "completed");
+        body["amount"] = json!(amount);
+        body["number"] = json!(number);
+        admin.tell("wallet", &body).is(200);
+        let failed = admin.payout(id(&payout));
+        assert_eq!(
+            (&failed["status"], &failed["reason"]),
+            (&json!("FAILED"), &json!("amount_differs"))
+        );
+    }
+    assert_eq!(admin.balance("m1"), ("1000.00".to_owned(), "0.00".to_owned()));
+    admin.books_hold();
+}
+
+/// A person has decided: what the channel said before counts no more, in whatever bytes it comes again.
+#[test]
+fn the_same_amount_again_in_other_bytes() {
+    let (channel, server) = start("");
+    let admin = server.admin();
+    admin.merchant("m1", "1000.00");
+    channel.say("pending");
+    let payout = pay(&admin, "k");
+    admin.payout_at(id(&payout), "PROCESSING");
+    let completed = |number: u32| {
+        let mut body = said(&payout, "completed");
+        body["amount"] = json!("100.00");
+        body["number"] = json!(number);
+        admin.tell("wallet", &body).is(200);
+    };
+    // Failed, then paid: the second is a late success, and a person closes its case.
+    admin.tell("wallet", &said(&payout, "failed")).is(200);
+    completed(1);
+    let late = admin.payout_at(id(&payout), "LATE_SUCCESS");
+    let close = json!({"reason": "the bank has paid it", "expected_version": late["version"]});
+    admin.move_money("c", &format!("/v1/payouts/{}/case/close", id(&payout)), &close).is(200);
+    let closed = admin.payout(id(&payout));
+    for number in 2..5 {
+        completed(number);
+    }
+    assert_eq!(admin.payout(id(&payout)), closed, "repeated evidence is no news");
+    let review = admin.get("/v1/review").is(200);
+    assert_eq!(review["data"], json!([]), "{review}");
     admin.books_hold();
 }
 

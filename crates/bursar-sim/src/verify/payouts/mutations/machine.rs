@@ -12,7 +12,7 @@ use super::{Mistake, Plant, mistake};
 
 type Advanced = Result<Option<Advance>, Rejection>;
 
-pub(super) const MISTAKES: [Mistake; 30] = [
+pub(super) const MISTAKES: [Mistake; 31] = [
     mistake(
         "release-on-timeout",
         "A timeout counts as a failure: the hold is released.",
@@ -56,6 +56,11 @@ pub(super) const MISTAKES: [Mistake; 30] = [
         "amount-ignored",
         "What the channel says that it paid is not compared with what was asked for.",
         Plant::Payout(|payout, event, context| advance(payout, &without_amount(event), context)),
+    ),
+    mistake(
+        "own-fault-counts",
+        "A try that this machine could not send counts like one that the channel did not take.",
+        Plant::Payout(|payout, event, context| advance(payout, &as_theirs(event), context)),
     ),
     mistake(
         "not-found-is-final-at-once",
@@ -375,6 +380,14 @@ fn without_amount(event: &Event) -> Event {
         | Event::Due
         | Event::CancelAsked
         | Event::Decided(_) => {}
+    }
+    event
+}
+
+fn as_theirs(event: &Event) -> Event {
+    let mut event = event.clone();
+    if let Event::Submitted { outcome: Outcome::NotSent { is_ours, .. }, .. } = &mut event {
+        *is_ours = false;
     }
     event
 }
