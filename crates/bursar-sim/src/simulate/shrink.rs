@@ -1,7 +1,8 @@
-//! Shrinks a failure: fewer payouts, days and faults, as long as the same invariant breaks.
+//! Shrinks a failure: fewer faults, payouts and days, as long as the same invariant breaks.
 
 use bursar_core::ledger::rulebook::Rulebook;
 
+use super::fault::Fault;
 use super::invariant::Broken;
 use super::swarm::Options;
 use super::{Outcome, run};
@@ -12,26 +13,15 @@ pub fn shrink(options: &Options, broken: &Broken, rulebook: &Rulebook) -> Result
         let outcome = run(options, rulebook)?;
         Ok(outcome.broken.is_some_and(|found| found.invariant == broken.invariant))
     };
-    let mut best = options.clone();
-    for payouts in fewer(options.payouts) {
-        let fewer = Options { payouts, ..best.clone() };
-        if payouts < best.payouts && breaks(&fewer)? {
-            best = fewer;
-        }
-    }
-    for fault in options.faults.clone() {
-        let mut fewer = best.clone();
-        fewer.faults.remove(&fault);
-        if breaks(&fewer)? {
-            best = fewer;
-        }
-    }
+    // Faults first, while there are many payouts that they can strike, and again for the payouts that are left.
+    let mut best = fewer_faults(options.clone(), &breaks)?;
     for payouts in fewer(best.payouts) {
         let fewer = Options { payouts, ..best.clone() };
         if payouts < best.payouts && breaks(&fewer)? {
             best = fewer;
         }
     }
+    best = fewer_faults(best, &breaks)?;
     for days in fewer(best.days) {
         let fewer = Options { days, ..best.clone() };
         if days < best.days && breaks(&fewer)? {
@@ -39,6 +29,27 @@ pub fn shrink(options: &Options, broken: &Broken, rulebook: &Rulebook) -> Result
         }
     }
     run(&Options { is_traced: true, ..best }, rulebook)
+}
+
+/// Leaves out many faults at once, then fewer: a fault that is left out alone shifts the others, and the failure may not show.
+fn fewer_faults(
+    mut best: Options,
+    breaks: &impl Fn(&Options) -> Result<bool, String>,
+) -> Result<Options, String> {
+    let mut part = best.faults.len();
+    while part > 0 {
+        let faults: Vec<Fault> = best.faults.iter().copied().collect();
+        for without in faults.chunks(part) {
+            let mut fewer = best.clone();
+            fewer.faults.retain(|fault| !without.contains(fault));
+            if fewer.faults.len() < best.faults.len() && breaks(&fewer)? {
+                best = fewer;
+            }
+        }
+        let is_smaller = best.faults.len() < faults.len();
+        part = if is_smaller { best.faults.len() } else { part >> 1 };
+    }
+    Ok(best)
 }
 
 /// What is worth a try: halves down to a few, then one less at a time.

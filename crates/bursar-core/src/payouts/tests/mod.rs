@@ -12,7 +12,7 @@ use crate::flow::{Flow, FlowState};
 use crate::ids::{FlowId, Seed};
 use crate::ledger::funds::Funds;
 use crate::money::Money;
-use crate::payouts::attempt::{Attempt, Evidence, Source, Verdict};
+use crate::payouts::attempt::{Attempt, Evidence, Reported, Source, Verdict};
 use crate::payouts::channel::{Channel, Clocks, ReportsAmount};
 
 fn at(second: i64) -> Timestamp {
@@ -106,8 +106,15 @@ fn states() -> Vec<Payout> {
             payout(stuck(StuckReason::Conflict, wait), 1),
             &[accepted[0], Verdict::Paid, refused[0]],
         ),
+        with(
+            payout(stuck(StuckReason::AmountDiffers, wait), 1),
+            &[accepted[0], Verdict::AmountDiffers],
+        ),
+        with(payout(processing(wait), 1), &[Verdict::AmountMissing]),
         settled(with(payout(State::Success, 1), &[Verdict::Paid])),
-        with(payout(failed, 1), &refused),
+        settled(with(payout(State::Success, 1), &[Verdict::AmountDiffers, Verdict::Paid])),
+        with(payout(failed.clone(), 1), &refused),
+        with(payout(failed, 1), &[refused[0], Verdict::AmountDiffers]),
         payout(State::Cancelled, 0),
         settled(with(payout(State::Returned, 1), &[Verdict::Paid, Verdict::Returned])),
         settled(with(payout(State::LateSuccess, 1), &[refused[0], Verdict::Paid])),
@@ -123,6 +130,11 @@ fn events() -> Vec<Event> {
         attempt: 1,
         evidence: Evidence::new(Source::Callback, verdict),
     };
+    let other = || Some(Reported { amount: Some("0.01".to_owned()), currency: None });
+    let received_other = |verdict| Event::EvidenceReceived {
+        attempt: 1,
+        evidence: Evidence { reported: other(), ..Evidence::new(Source::Callback, verdict) },
+    };
     let decided = |decision| {
         Event::Decided(ManualDecision {
             decision,
@@ -135,27 +147,37 @@ fn events() -> Vec<Event> {
     vec![
         Event::Due,
         submitted(Outcome::NotSent { detail: text(), is_ours: false }),
+        submitted(Outcome::NotSent { detail: text(), is_ours: true }),
         submitted(Outcome::Rejected { is_retryable: true, detail: text() }),
         submitted(Outcome::Rejected { is_retryable: false, detail: text() }),
         submitted(Outcome::Accepted { provider_reference: None, reported: None }),
         submitted(Outcome::Paid { provider_reference: None, reported: None }),
+        submitted(Outcome::Accepted { provider_reference: None, reported: other() }),
+        submitted(Outcome::Paid { provider_reference: None, reported: other() }),
         submitted(Outcome::Duplicate),
         submitted(Outcome::Unknown { detail: text() }),
         queried(Answer::Paid { provider_reference: None, reported: None }),
         queried(Answer::NotPaid { is_retryable: false, detail: text() }),
         queried(Answer::Pending { provider_reference: None, reported: None }),
         queried(Answer::Returned { detail: text(), reported: None }),
+        queried(Answer::Paid { provider_reference: None, reported: other() }),
+        queried(Answer::Returned { detail: text(), reported: other() }),
         queried(Answer::NotFound),
         queried(Answer::Failed { detail: text() }),
         received(Verdict::Accepted),
         received(Verdict::Paid),
         received(Verdict::NotPaid { is_retryable: false }),
         received(Verdict::Returned),
+        received_other(Verdict::Accepted),
+        received_other(Verdict::Paid),
+        received_other(Verdict::NotPaid { is_retryable: false }),
+        received_other(Verdict::Returned),
         Event::CancelAsked,
         decided(Decision::ConfirmPaid),
         decided(Decision::ConfirmNotPaid),
         decided(Decision::KeepWaiting),
         decided(Decision::NewAttempt),
+        decided(Decision::CloseCase),
     ]
 }
 
@@ -213,12 +235,20 @@ fn every_state_of_a_payout_answers_every_event() {
             let event = match &event {
                 Event::Submitted { outcome, .. } => format!("submitted {outcome:?}"),
                 Event::Queried { answer, .. } => format!("queried {answer:?}"),
-                Event::EvidenceReceived { evidence, .. } => format!("told {:?}", evidence.verdict),
+                Event::EvidenceReceived { evidence, .. } => {
+                    format!("told {:?}, reported: {:?}", evidence.verdict, evidence.reported)
+                }
                 Event::Decided(decision) => format!("decided {:?}", decision.decision),
                 Event::Due | Event::CancelAsked => format!("{event:?}"),
             };
-            let event =
-                event.replace("provider_reference: None", "").replace("detail: \"said so\"", "");
+            let event = event
+                .replace("provider_reference: None", "")
+                .replace("detail: \"said so\"", "")
+                .replace(", reported: None", "")
+                .replace(
+                    "reported: Some(Reported { amount: Some(\"0.01\"), currency: None })",
+                    "0.01",
+                );
             table.push(format!("  {event:<48} {}", describe(&payout, &result)));
         }
     }

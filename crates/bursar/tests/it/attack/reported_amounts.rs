@@ -42,10 +42,15 @@ fn assert_stuck(admin: &Caller, payout: &Value, reported: &str) {
     let summary = explained["summary"].as_str().unwrap();
     assert!(summary.contains("100.00 PKR") && summary.contains(reported), "{summary}");
     assert_eq!(explained["attempts"][0]["knowledge"], "amount_differs");
+    assert_alert(admin, "amount_differs");
+}
+
+fn assert_alert(admin: &Caller, name: &str) {
+    let subject = format!("alert:{name}:wallet");
     until("an alert is raised", || {
         let feed = admin.get("/v1/events?limit=500").is(200);
-        let is_alert = |event: &&Value| event["subject"] == "alert:amount_differs:wallet";
-        feed["data"].as_array().unwrap().iter().find(is_alert).map(|_| ())
+        let mut events = feed["data"].as_array().unwrap().iter();
+        events.any(|event| event["subject"] == subject.as_str()).then_some(())
     });
 }
 
@@ -197,11 +202,7 @@ fn no_amount_where_one_is_required() {
     channel.say("completed");
     let payout = pay(&admin, "k");
     let waiting = admin.payout_at(id(&payout), "PROCESSING");
-    until("an alert is raised", || {
-        let feed = admin.get("/v1/events?limit=500").is(200);
-        let is_alert = |event: &&Value| event["subject"] == "alert:amount_missing:wallet";
-        feed["data"].as_array().unwrap().iter().find(is_alert).map(|_| ())
-    });
+    assert_alert(&admin, "amount_missing");
     let mut body = said(&waiting, "completed");
     body["amount"] = json!("100.00");
     admin.tell("wallet", &body).is(200);
