@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bursar_connect::Guard;
 use bursar_connect::webhook::{Sender, Settings as SenderSettings};
 use bursar_core::flow::{self, Call, Effect};
 use bursar_core::idempotency::Key;
@@ -18,7 +19,7 @@ use bursar_core::registry::{Change, Registration};
 use bursar_core::rules::Rules;
 use bursar_engine::{Outside, Running, SystemClock};
 use bursar_node::failure::Failure;
-use bursar_node::node::{Calls, Node, serve};
+use bursar_node::node::{Calls, serve};
 use bursar_node::terminal;
 use bursar_server::{AlertLimits, Host, Settings, WebhookSettings, key_digest};
 use bursar_store::{Browse as _, Location};
@@ -28,6 +29,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
+
+use super::process::start_node;
 
 /// Concurrent connections, and concurrent callers of the engine.
 const CALLERS: u32 = 256;
@@ -81,8 +84,13 @@ pub(super) fn run(location: &Location, rules: &Rules, count: u32) -> Result<Figu
 
 async fn race(location: &Location, rules: Arc<Rules>, count: u32) -> Result<Figures, Failure> {
     let (sender, clock) = (sender()?, Arc::new(SystemClock::default()));
-    let calls = Calls { channels: Arc::new(Pays), sender: Arc::clone(&sender), keys: None };
-    let node = Node::start_with(location, Arc::clone(&rules), calls, clock).await?;
+    let calls = Calls {
+        channels: Arc::new(Pays),
+        sender: Arc::clone(&sender),
+        keys: None,
+        guard: Guard::default(),
+    };
+    let node = start_node(location, Arc::clone(&rules), calls, clock).await?;
     let submit = node.host();
     prepare(submit.as_ref(), count).await?;
     let own = {

@@ -4,15 +4,17 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bursar_connect::Guard;
 use bursar_core::flow::Effect;
 use bursar_core::payouts::Create;
 use bursar_core::rules::Rules;
 use bursar_engine::{Outside, Running, SystemClock};
+use bursar_node::books::{BooksOptions, make};
 use bursar_node::failure::Failure;
 use bursar_node::node::{Calls, Node};
 use bursar_node::terminal;
 use bursar_server::Host;
-use bursar_store::Location;
+use bursar_store::{ClockKind, Location};
 use clap::Args;
 use jiff::SignedDuration;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -76,9 +78,14 @@ impl Arguments {
                 (None, Some(url)) => Location::Database(url),
                 (None, None) => return Err(Failure::new("name the books")),
             };
-            let calls = Calls { channels: Arc::new(Silent), sender: sender()?, keys: None };
+            let calls = Calls {
+                channels: Arc::new(Silent),
+                sender: sender()?,
+                keys: None,
+                guard: Guard::default(),
+            };
             let (rules, clock) = (Arc::new(silent_rules()?), Arc::new(SystemClock::default()));
-            let node = Node::start_with(&location, rules, calls, clock).await?;
+            let node = start_node(&location, rules, calls, clock).await?;
             let submit = node.host();
             if self.fresh {
                 for body in registrations_and_openings() {
@@ -168,4 +175,18 @@ impl Process {
 /// Time until every lease of a killed process has expired.
 pub(super) async fn leases_end() {
     tokio::time::sleep(LEASE).await;
+}
+
+/// Starts a node on books of a benchmark, and makes them if they are not finished.
+pub(super) async fn start_node(
+    location: &Location,
+    rules: Arc<Rules>,
+    calls: Calls,
+    clock: Arc<SystemClock>,
+) -> Result<Node, Failure> {
+    if location.open().await.is_err() {
+        make(location, Some(ClockKind::Real)).await?;
+    }
+    let books = BooksOptions::unwatched(ClockKind::Real);
+    Node::start_with(location, rules, calls, clock, books).await
 }

@@ -9,13 +9,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bursar_connect::Guard;
 use bursar_core::payins::{NewPayIn, ProviderStatus};
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{Callback, Create, NewPayout};
 use bursar_core::rules::Rules;
 use bursar_engine::SystemClock;
 use bursar_node::failure::Failure;
-use bursar_node::node::{Calls, Node, serve};
+use bursar_node::node::{Calls, serve};
 use bursar_node::terminal;
 use bursar_server::{AlertLimits, Settings, WebhookSettings, key_digest};
 use bursar_store::{Location, Store};
@@ -25,6 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::http::{Pays, exchange, sender};
 use super::payouts::{Merchants, Payouts, in_flight_max, request, rules, runtime};
+use super::process::start_node;
 use super::sleeping::{self, When};
 use super::store_args::{self, Directory, Kind, StoreArgs};
 use super::summary::{self, Figure, Floor};
@@ -189,9 +191,14 @@ async fn measure(places: [Location; 2], rules: &Rules) -> Result<[Costs; 2], Fai
 /// Serves the books and measures every read.
 async fn cost_of_reads(location: &Location, rules: &Rules) -> Result<Costs, Failure> {
     let (sender, clock) = (sender()?, Arc::new(SystemClock::default()));
-    let calls = Calls { channels: Arc::new(Pays), sender: Arc::clone(&sender), keys: None };
+    let calls = Calls {
+        channels: Arc::new(Pays),
+        sender: Arc::clone(&sender),
+        keys: None,
+        guard: Guard::default(),
+    };
     let rules = Arc::new(rules.clone());
-    let node = Node::start_with(location, Arc::clone(&rules), calls, clock).await?;
+    let node = start_node(location, Arc::clone(&rules), calls, clock).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let settings = Settings {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::routing::post;
+use bursar_connect::Guard;
 use bursar_connect::webhook::{Policy, Sender, Settings, SigningSecret, Vault};
 use bursar_core::ids::{EndpointId, Seed};
 use bursar_core::payins::{NewPayIn, ProviderStatus};
@@ -15,7 +16,7 @@ use bursar_core::registry::{Change, Registration};
 use bursar_core::webhooks::{EndpointChange, PAYLOAD_VERSION, Settings as EndpointSettings};
 use bursar_engine::SystemClock;
 use bursar_node::failure::Failure;
-use bursar_node::node::{Calls, Node};
+use bursar_node::node::Calls;
 use bursar_node::{terminal, vault};
 use bursar_server::Host;
 use bursar_store::{Browse as _, FlowFilter, Location};
@@ -30,6 +31,7 @@ use tokio::task::JoinSet;
 use super::http::{all, answered};
 use super::measure::failed;
 use super::process::Silent;
+use super::process::start_node;
 use super::store_args::{self, Directory, Kind, StoreArgs};
 use super::summary::{self, Figure, Floor};
 
@@ -130,10 +132,14 @@ async fn race(location: &Location, count: u32) -> Result<Measured, Failure> {
         ..Settings::default()
     };
     let sender = Sender::new(settings).map_err(|error| Failure::new(error.to_string()))?;
-    let calls =
-        Calls { channels: Arc::new(Silent), sender: Arc::new(sender), keys: Some(vault::fresh()?) };
+    let calls = Calls {
+        channels: Arc::new(Silent),
+        sender: Arc::new(sender),
+        keys: Some(vault::fresh()?),
+        guard: Guard::default(),
+    };
     let rules = Arc::new(super::process::silent_rules()?);
-    let node = Node::start_with(location, rules, calls, Arc::new(SystemClock::default())).await?;
+    let node = start_node(location, rules, calls, Arc::new(SystemClock::default())).await?;
     let submit = node.host();
     let merchants = (0..MERCHANTS).map(|number| (format!("m{number}"), "fast"));
     let others = [("healthy".to_owned(), "fast"), ("hanging".to_owned(), "slow")];

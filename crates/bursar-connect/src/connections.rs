@@ -8,6 +8,7 @@ use bursar_core::payouts::{self, Answer, Beneficiary, Event, Order, Outcome};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use crate::guard::{GUARDED, Guard};
 use crate::http::HttpChannel;
 use crate::simulator::SimChannel;
 
@@ -19,16 +20,30 @@ pub enum Connection {
 }
 
 #[derive(Debug, Clone)]
-pub struct Connections(BTreeMap<String, Arc<Connection>>);
+pub struct Connections {
+    channels: BTreeMap<String, Arc<Connection>>,
+    guard: Guard,
+}
 
 impl Connections {
     pub fn new(connections: impl IntoIterator<Item = (String, Connection)>) -> Self {
-        let shared = connections.into_iter().map(|(name, connection)| (name, Arc::new(connection)));
-        Self(shared.collect())
+        let guard = Guard::default();
+        let shared = connections.into_iter().map(|(name, mut connection)| {
+            if let Connection::Http(channel) = &mut connection {
+                channel.obey(&guard);
+            }
+            (name, Arc::new(connection))
+        });
+        Self { channels: shared.collect(), guard }
     }
 
     pub fn get(&self, name: &str) -> Option<&Connection> {
-        self.0.get(name).map(AsRef::as_ref)
+        self.channels.get(name).map(AsRef::as_ref)
+    }
+
+    /// What every submission asks before its first byte.
+    pub fn guard(&self) -> Guard {
+        self.guard.clone()
     }
 
     /// Runs a call of a payout, once. Not a byte is sent from `deadline` on: that is the end of the lease on the monotonic
@@ -40,9 +55,13 @@ impl Connections {
         deadline: Instant,
     ) -> Event {
         let payouts::Call { channel, reference, order } = call;
-        let connection = self.0.get(&channel);
+        let connection = self.channels.get(&channel);
         let missing = || format!("there is no connection to a channel named {channel:?}");
         match (order, connection) {
+            (Order::Submit { r#try, .. }, Some(_)) if !self.guard.allows() => {
+                let outcome = Outcome::NotSent { detail: GUARDED.to_owned(), is_ours: true };
+                Event::Submitted { attempt, r#try, outcome }
+            }
             (Order::Submit { r#try, amount, beneficiary }, Some(connection)) => {
                 let sent = connection.submit(&reference, amount, &beneficiary, deadline);
                 Event::Submitted { attempt, r#try, outcome: sent.await }

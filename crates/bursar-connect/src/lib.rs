@@ -7,6 +7,7 @@ pub mod callback;
 mod connections;
 mod error_map;
 mod gsma;
+mod guard;
 mod http;
 mod local_resources;
 mod secret;
@@ -16,6 +17,7 @@ pub mod webhook;
 
 pub use connections::{Connection, Connections};
 pub use error_map::{ErrorMap, Meaning, StatusMeaning, UnknownMeaning};
+pub use guard::Guard;
 pub use http::{Auth, BadSettings, HttpChannel, HttpSettings, Roots, Target, Tls, escape};
 pub use secret::Secret;
 pub use simulator::{SimChannel, SimSettings};

@@ -20,6 +20,7 @@ pub mod payins;
 pub mod payouts;
 pub mod registry;
 pub mod rejection;
+pub mod restores;
 pub mod rules;
 pub mod turn;
 pub mod webhooks;

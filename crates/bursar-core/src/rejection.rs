@@ -1,5 +1,7 @@
 //! Why a request was refused. A rejection is an answer: nothing was changed, and the message says what to do next.
 
+use jiff::Timestamp;
+
 use crate::ids::TransactionId;
 use crate::ledger::chart::GlCode;
 use crate::ledger::journal::JournalError;
@@ -174,6 +176,16 @@ pub enum Rejection {
     )]
     NoOpenCase { status: &'static str },
     #[error(
+        "the books were restored, and {channel} has not said yet what became of this payout: nothing was changed, and its money stays on hold. The channel is asked now: try again in a minute; if it cannot know, load its report or end the recheck (`bursar restore status`)"
+    )]
+    Rechecking { channel: String },
+    #[error("the books were not restored, or the recheck has ended: nothing was changed")]
+    NoRestore,
+    #[error(
+        "a report cannot cover the time from {from} to {to}: nothing was changed. It ends after it begins, and not in the future"
+    )]
+    BadReport { from: Timestamp, to: Timestamp },
+    #[error(
         "{actor} has proposed this already: nothing was changed. A second person must decide the same"
     )]
     SecondPersonNeeded { actor: String },
@@ -281,6 +293,9 @@ impl Rejection {
             Self::NotCancellable { .. } => ("not_cancellable", Class::Conflict),
             Self::NotStuck { .. } => ("not_stuck", Class::Conflict),
             Self::NoOpenCase { .. } => ("no_open_case", Class::Conflict),
+            Self::Rechecking { .. } => ("rechecking", Class::Conflict),
+            Self::NoRestore => ("no_restore", Class::Conflict),
+            Self::BadReport { .. } => ("bad_report", Class::Invalid),
             Self::SecondPersonNeeded { .. } => ("second_person_needed", Class::Conflict),
             Self::NoNewAttempt { .. } => ("no_new_attempt", Class::Conflict),
             Self::BadEndpoint { .. } => ("bad_endpoint", Class::Invalid),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::flow::host::Hosting;
+use crate::ids::BooksId;
 use crate::ledger::pricing::Tariff;
 use crate::ledger::rulebook::Rulebook;
 use crate::money::{Currency, Money};
@@ -12,6 +13,8 @@ use crate::webhooks::delivery::RetryPolicy;
 
 #[derive(Debug, Clone)]
 pub struct Rules {
+    /// The books that decisions are saved to: references at channels depend on it.
+    pub books: BooksId,
     pub rulebook: Rulebook,
     pub channels: BTreeMap<String, Channel>,
     /// The fee of a payout for its merchant.
@@ -35,6 +38,7 @@ pub struct Rules {
 impl From<Rulebook> for Rules {
     fn from(rulebook: Rulebook) -> Self {
         Self {
+            books: BooksId::NONE,
             rulebook,
             channels: BTreeMap::new(),
             payout_tariffs: BTreeMap::new(),

@@ -10,6 +10,7 @@ use bursar_connect::Secret;
 use bursar_connect::simulator::{self, Options, Profile, ServeOptions, Telling};
 use bursar_core::flow::host::Hosting;
 use bursar_core::registry::hexadecimal;
+use bursar_node::books::{BooksOptions, make};
 use bursar_node::client::{ApiError, ApiRequest, ApiResponse, Client};
 use bursar_node::cluster_args::TempCluster;
 use bursar_node::config::{ChannelConfig, Config, WebhooksConfig};
@@ -17,7 +18,7 @@ use bursar_node::failure::Failure;
 use bursar_node::node::{Node, serve};
 use bursar_node::rulebook::load_rulebook;
 use bursar_server::{Settings, WebhookSettings, key_digest};
-use bursar_store::Location;
+use bursar_store::{ClockKind, Location};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -105,7 +106,9 @@ impl Setup {
         let location = Location::Directory(directory.to_owned());
         let sender = config.webhooks.sender()?;
         let outside = (connections, Arc::clone(&sender));
-        let node = Node::start(&location, Arc::clone(&rules), outside, false).await?;
+        make(&location, Some(ClockKind::Real)).await?;
+        let books = BooksOptions::unwatched(ClockKind::Real);
+        let node = Node::start(&location, Arc::clone(&rules), outside, books).await?;
         if let Some(cluster) = cluster {
             cluster.start_worker(&node, &location, &rules).await?;
         }

@@ -32,6 +32,8 @@ pub struct Stats {
     /// When the last turn was admitted that the store did not save, until a turn writes again: turns without writes
     /// succeed on a full disk too.
     pub not_saved_at: Option<Timestamp>,
+    /// Why the store did not save it.
+    pub not_saved_because: Option<String>,
     pub channels: BTreeMap<String, ChannelStats>,
     pub deliveries: DeliveryStats,
     /// How many alerts were raised in all.
@@ -126,6 +128,7 @@ impl Stats {
             inbox: _,
             last_turn_at: _,
             not_saved_at: _,
+            not_saved_because: _,
             channels,
             deliveries,
             alerts,

@@ -1,6 +1,7 @@
 //! Composition of one Bursar process: configuration, engine, API and channels. Also shared by the commands: terminal output,
 //! reports, failures and the HTTP client of a running server.
 
+pub mod books;
 pub mod client;
 pub mod cluster_args;
 pub mod config;
@@ -15,3 +16,4 @@ pub mod signals;
 pub mod temporal;
 pub mod terminal;
 pub mod vault;
+pub mod witness;

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use bursar_connect::Connections;
 use bursar_connect::webhook::{Sender, Vault, WebhookClient};
+use bursar_connect::{Connections, Guard};
 use bursar_core::ids::Seed;
 use bursar_core::rules::Rules;
 use bursar_core::turn::Body;
 use bursar_engine::{Clock, Handle, Host, Limits, NotAdvanced, Outside, SystemClock, TestClock};
 use bursar_server::{App, ChannelStats, DeliveryStats, HostStats, Settings, Submitted, Unanswered};
-use bursar_store::{AnyStore, Browse as _, Location};
+use bursar_store::{Browse as _, ClockKind, Location};
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
+use crate::books::{self, BooksOptions, Watched};
 use crate::failure::Failure;
 use crate::outside::{Channels, Connectors};
 #[cfg(feature = "temporal")]
@@ -52,6 +53,8 @@ pub struct Calls {
     pub sender: Arc<Sender>,
     /// The keys that encrypt endpoint secrets, if configured.
     pub keys: Option<String>,
+    /// What the channels ask before their first byte.
+    pub guard: Guard,
 }
 
 impl std::fmt::Debug for Calls {
@@ -66,16 +69,16 @@ impl Node {
         location: &Location,
         rules: Arc<Rules>,
         (connections, sender): (Connections, Arc<Sender>),
-        has_test_clock: bool,
+        books: BooksOptions,
     ) -> Result<Self, Failure> {
-        let clock: Arc<dyn Clock> = if has_test_clock {
-            Arc::new(TestClock::default())
-        } else {
-            Arc::new(SystemClock::default())
+        let clock: Arc<dyn Clock> = match books.clock {
+            ClockKind::Test => Arc::new(TestClock::default()),
+            ClockKind::Real => Arc::new(SystemClock::default()),
         };
         let keys = vault::from_environment();
-        let calls = Calls { channels: Arc::new(Channels(connections)), sender, keys };
-        Self::start_with(location, rules, calls, clock).await
+        let guard = connections.guard();
+        let calls = Calls { channels: Arc::new(Channels(connections)), sender, keys, guard };
+        Self::start_with(location, rules, calls, clock, books).await
     }
 
     /// The same with given connectors and a given clock.
@@ -84,8 +87,9 @@ impl Node {
         rules: Arc<Rules>,
         calls: Calls,
         clock: Arc<dyn Clock>,
+        options: BooksOptions,
     ) -> Result<Self, Failure> {
-        let Calls { channels, sender, keys } = calls;
+        let Calls { channels, sender, keys, guard } = calls;
         let seed = fresh_seed()?;
         let effects = tokio::runtime::Handle::current();
         let (started, is_started) = oneshot::channel();
@@ -97,10 +101,14 @@ impl Node {
                 Ok(runtime) => runtime,
                 Err(error) => return drop(started.send(Err(Failure::from(error)))),
             };
-            let (store, vault) = match runtime.block_on(open(&location, &rules, keys)) {
+            let opened = runtime.block_on(open(&location, rules, keys, &options));
+            let (store, rules, vault) = match opened {
                 Ok(opened) => opened,
                 Err(failure) => return drop(started.send(Err(failure))),
             };
+            if let Some(place) = store.store.place() {
+                guard.set(move || place.check().is_ok());
+            }
             let webhooks = WebhookClient::new(sender, vault.clone());
             let outside: Arc<dyn Outside> = Arc::new(Connectors { channels, webhooks });
             let for_engine = Arc::clone(&outside);
@@ -161,16 +169,17 @@ fn limits() -> Limits {
 /// Opens the books; fails if a payout in progress uses a channel that is not configured, because it could not end.
 async fn open(
     location: &Location,
-    rules: &Rules,
+    rules: Arc<Rules>,
     keys: Option<String>,
-) -> Result<(AnyStore, Option<Arc<Vault>>), Failure> {
-    let mut store = location.open().await?;
-    let vault = vault::open(location, &mut store, keys).await?;
-    let live = store.live_channels().await?;
+    options: &BooksOptions,
+) -> Result<(Watched, Arc<Rules>, Option<Arc<Vault>>), Failure> {
+    let (mut books, rules) = books::open(location, rules, options).await?;
+    let vault = vault::open(location, &mut books.store, keys).await?;
+    let live = books.store.live_channels().await?;
     let missing: Vec<String> =
         live.into_iter().filter(|name| !rules.channels.contains_key(name)).collect();
     if missing.is_empty() {
-        return Ok((store, vault));
+        return Ok((books, rules, vault));
     }
     Err(Failure::new(format!(
         "payouts are under way through {}, which the configuration does not have: nothing was started. Keep a channel configured until its payouts are final",
@@ -217,6 +226,7 @@ impl bursar_server::Host for Engine {
             inbox: count(stats.inbox),
             last_turn: stats.last_turn_at,
             not_saved_at: stats.not_saved_at,
+            not_saved_because: stats.not_saved_because,
             latest_alert: stats.latest_alerts.back().map(|(at, alert)| (*at, alert.to_string())),
             channels: stats
                 .channels

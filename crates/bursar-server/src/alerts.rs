@@ -96,6 +96,7 @@ pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
         | Content::Beneficiary(_)
         | Content::ApiKey(_)
         | Content::Anchor(_)
+        | Content::ReportedPayment(_)
         | Content::Endpoint(_) => None,
     });
     Ok(Books { tallies, raised, reviews, outbox, alerts: alerts.collect() })
@@ -245,6 +246,9 @@ fn of_flows(name: &str, tally: Tally) -> Option<(String, Alert)> {
         ),
         FlowAlert::NotSent => format!(
             "{count} payouts could not be sent to {channel} because this machine has no files, ports, memory or time left; none is given up, and they are tried again: look at ulimit -n and at the load"
+        ),
+        FlowAlert::Restored => format!(
+            "the books were restored, and {channel} cannot prove what became of {count} payouts, so that they wait: load its report, or end the recheck of the channel (`bursar restore status`)"
         ),
         FlowAlert::AmountMissing => format!(
             "{channel} reports {count} payouts as paid without an amount, so that they wait: ask the provider, or set reports_amount of the channel"

@@ -145,6 +145,7 @@ impl Auditor {
             | Content::Beneficiary(_)
             | Content::ApiKey(_)
             | Content::Anchor(_)
+            | Content::ReportedPayment(_)
             | Content::Endpoint(_) => false,
         });
         let last = closings.last().copied().filter(|_| !is_raised);
@@ -226,6 +227,7 @@ impl Auditor {
                 | Content::Beneficiary(_)
                 | Content::ApiKey(_)
                 | Content::Alert(_)
+                | Content::ReportedPayment(_)
                 | Content::Endpoint(_) => None,
             });
             let mut after = known.as_ref().map_or(0, |(Anchor { sequence, .. }, _)| *sequence);

@@ -121,6 +121,7 @@ impl Keys {
             | Content::Beneficiary(_)
             | Content::Alert(_)
             | Content::Anchor(_)
+            | Content::ReportedPayment(_)
             | Content::Endpoint(_) => None,
         });
         self.remember(digest, caller.clone());

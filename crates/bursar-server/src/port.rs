@@ -49,6 +49,8 @@ pub struct HostStats {
     pub last_turn: Option<Timestamp>,
     /// When a save last failed, unless one has succeeded since.
     pub not_saved_at: Option<Timestamp>,
+    /// Why the store did not save it.
+    pub not_saved_because: Option<String>,
     pub channels: BTreeMap<String, ChannelStats>,
     pub deliveries: DeliveryStats,
     /// The last alert of the host itself.

@@ -149,11 +149,14 @@ impl From<&StoreError> for Problem {
                 UNREADABLE,
                 "it is kept in a form that this version cannot read: nothing was changed. Run the version that wrote it, or look at its row",
             ),
-            StoreError::Conflict | StoreError::Unavailable(_) | StoreError::Unknown(_) => {
-                Self::unavailable(
-                    "the books cannot be read now: nothing was changed. Try again in a moment",
-                )
-            }
+            StoreError::Conflict
+            | StoreError::Unavailable(_)
+            | StoreError::Unknown(_)
+            | StoreError::Missing(_)
+            | StoreError::Gone(_)
+            | StoreError::WentBack(_) => Self::unavailable(
+                "the books cannot be read now: nothing was changed. Try again in a moment",
+            ),
         }
     }
 }

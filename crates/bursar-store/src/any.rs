@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bursar_core::feed::{AuditEntry, Cursor, FeedEvent};
@@ -22,8 +22,8 @@ use crate::browse::{
     Scan,
 };
 use crate::{
-    Lookup, Postgres, PostgresTurn, Query, SchemaVersion, Sqlite, SqliteTurn, Store, StoreError,
-    Turn,
+    ClockKind, Identity, Lookup, Place, Position, Postgres, PostgresTurn, Query, SchemaVersion,
+    Sqlite, SqliteTurn, Store, StoreError, Turn,
 };
 
 /// The location of the books.
@@ -55,8 +55,31 @@ impl Location {
         }
     }
 
-    /// Opens the books for writing, and creates them if they do not exist.
+    /// Opens existing books for writing, and migrates their schema.
     pub async fn open(&self) -> Result<AnyStore, StoreError> {
+        if !self.exists().await? {
+            return Err(StoreError::Missing(self.to_string()));
+        }
+        let mut store = self.open_or_make().await?;
+        match store.identity().await? {
+            Some(_) => Ok(store),
+            None => Err(StoreError::Missing(self.to_string())),
+        }
+    }
+
+    /// Makes new books. An interrupted `init` may be repeated; books that exist stay as they are.
+    pub async fn init(&self, books: &Identity) -> Result<AnyStore, StoreError> {
+        let mut store = self.open_or_make().await?;
+        if let Some(Identity { id, .. }) = store.identity().await? {
+            return Err(StoreError::Unavailable(format!(
+                "there are books in {self} already, {id}: they stay as they are"
+            )));
+        }
+        store.identify(books).await?;
+        Ok(store)
+    }
+
+    async fn open_or_make(&self) -> Result<AnyStore, StoreError> {
         match self {
             Self::Directory(path) => Ok(AnyStore::Sqlite(Box::new(Sqlite::open(path)?))),
             Self::Database(url) => Ok(AnyStore::Postgres(Box::new(Postgres::open(url).await?))),
@@ -81,6 +104,9 @@ impl Location {
 
     /// Opens the books read-only, beside the process that writes them.
     pub async fn reader(&self) -> Result<AnyStore, StoreError> {
+        if !self.exists().await? {
+            return Err(StoreError::Missing(self.to_string()));
+        }
         match self {
             Self::Directory(path) => Ok(AnyStore::Sqlite(Box::new(Sqlite::reader(path)?))),
             Self::Database(url) => Ok(AnyStore::Postgres(Box::new(Postgres::reader(url).await?))),
@@ -108,6 +134,95 @@ macro_rules! dispatch {
     };
 }
 
+impl AnyStore {
+    /// What the books are; none in a database that `init` has not finished.
+    pub async fn identity(&mut self) -> Result<Option<Identity>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.identity(),
+            Self::Postgres(store) => store.identity().await,
+        }
+    }
+
+    async fn identify(&mut self, books: &Identity) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(store) => store.identify(books),
+            Self::Postgres(store) => store.identify(books).await,
+        }
+    }
+
+    /// Marks the books with the clock of their first start.
+    pub async fn set_clock(&mut self, clock: ClockKind) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(store) => store.set_clock(clock),
+            Self::Postgres(store) => store.set_clock(clock).await,
+        }
+    }
+
+    /// The file that the books are in, if they are in one.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Sqlite(store) => Some(store.place().clone()),
+            Self::Postgres(_) => None,
+        }
+    }
+
+    /// The last commit in the books.
+    pub async fn position(&mut self) -> Result<Position, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.read_position(),
+            Self::Postgres(store) => store.read_position().await,
+        }
+    }
+
+    /// The last commit of this process, if its outcome is known.
+    pub fn last_saved(&self) -> Option<Position> {
+        match self {
+            Self::Sqlite(store) => store.position,
+            Self::Postgres(store) => store.seen.position,
+        }
+    }
+
+    /// Why the books do not continue what a process has seen, if so.
+    pub async fn misses(&mut self, seen: Position) -> Result<Option<String>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.misses(seen),
+            Self::Postgres(store) => store.misses(seen).await,
+        }
+    }
+
+    /// From now on the store notices that the books were exchanged or put back. Returns why they are not what they were,
+    /// if so: then recheck mode must begin before `name_server`.
+    pub async fn watch(
+        &mut self,
+        books: &Identity,
+        has_synchronous_replicas: bool,
+    ) -> Result<Option<String>, StoreError> {
+        match self {
+            // The file is checked at every turn.
+            Self::Sqlite(_) => Ok(None),
+            Self::Postgres(store) => store.watch(books.id, has_synchronous_replicas).await,
+        }
+    }
+
+    /// The books name the server that writes them. Returns whether it can be recognised.
+    pub async fn name_server(&mut self) -> Result<bool, StoreError> {
+        match self {
+            Self::Sqlite(_) => Ok(true),
+            Self::Postgres(store) => store.name_server().await,
+        }
+    }
+
+    /// Writes a copy of the books as of one moment into a directory.
+    pub fn back_up(&self, directory: &Path) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(store) => store.back_up(directory),
+            Self::Postgres(_) => Err(StoreError::Unavailable(
+                "PostgreSQL is backed up with its own tools: a base backup and the write-ahead log (docs/operations/backup.md)".to_owned(),
+            )),
+        }
+    }
+}
+
 impl Store for AnyStore {
     type Turn<'s> = AnyTurn<'s>;
 
@@ -120,6 +235,27 @@ impl Store for AnyStore {
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
         dispatch!(self, store => store.has_commit(id))
+    }
+
+    fn saved(&mut self) {
+        match self {
+            Self::Sqlite(store) => store.saved(),
+            Self::Postgres(store) => store.saved(),
+        }
+    }
+
+    fn trust_again(&mut self) {
+        match self {
+            Self::Sqlite(store) => store.trust_again(),
+            Self::Postgres(store) => store.trust_again(),
+        }
+    }
+
+    fn distrust(&mut self, reason: &str) {
+        match self {
+            Self::Sqlite(store) => store.distrust(reason),
+            Self::Postgres(store) => store.distrust(reason),
+        }
     }
 
     async fn back_off(&mut self, pause: Duration) {

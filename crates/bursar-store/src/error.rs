@@ -14,6 +14,21 @@ pub enum StoreError {
         "whether the commit was saved is not known: {0}. Look at the books before trying again; an event that was posted is answered, not posted twice"
     )]
     Unknown(String),
+    /// There are no books here: make them, or put them back.
+    #[error(
+        "there are no books in {0}: nothing was done. New ones are made by `bursar init`; books that were there and are gone come back from a backup, and then `bursar restore begin` comes first (docs/operations/backup.md): empty books would pay again what was paid"
+    )]
+    Missing(String),
+    /// The books are not where they were: stop.
+    #[error(
+        "the books are not where they were: {0}. Nothing was saved, and nothing more is sent. Stop the process, and find out what happened to the file before you start it again"
+    )]
+    Gone(String),
+    /// The books were put back to an earlier state: recheck mode must begin before any other turn.
+    #[error(
+        "the books were put back to an earlier state: {0}. Nothing was saved; the channels are asked what they know before money moves again"
+    )]
+    WentBack(String),
     /// The store holds invalid data: stop.
     #[error("the store cannot be trusted: {0}. Nothing was saved; stop and restore from a backup")]
     Corrupt(String),

@@ -9,6 +9,7 @@ pub mod bulk;
 mod chain_row;
 mod chart_lines;
 mod error;
+mod identity;
 mod lookup;
 mod memory;
 mod postgres;
@@ -40,11 +41,12 @@ pub use browse::{
     ReviewCursor, ReviewFilter, ReviewPage, Scan, WaitingReviews, waiting,
 };
 pub use error::StoreError;
+pub use identity::{ClockKind, Identity, Position};
 pub use lookup::Lookup;
 pub use memory::{Memory, MemoryTurn};
 pub use postgres::{Postgres, PostgresTurn};
 pub use schema::SchemaVersion;
-pub use sqlite::{Sqlite, SqliteTurn};
+pub use sqlite::{Place, Sqlite, SqliteTurn};
 pub use turn::turn;
 pub use walk::{Walk, page_size};
 
@@ -58,6 +60,15 @@ pub trait Store {
 
     /// Whether a commit of unknown outcome was saved.
     fn has_commit(&mut self, id: CommitId) -> impl Future<Output = Result<bool, StoreError>>;
+
+    /// Called behind every commit, before its answers are sent.
+    fn saved(&mut self) {}
+
+    /// After `WentBack`: the next turn begins the recheck, and may pass.
+    fn trust_again(&mut self) {}
+
+    /// The turn that should begin the recheck was not saved.
+    fn distrust(&mut self, _reason: &str) {}
 
     /// Waits before a retry, in a store that has concurrent writers.
     fn back_off(&mut self, _pause: Duration) -> impl Future<Output = ()> {

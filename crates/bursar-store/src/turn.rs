@@ -25,7 +25,10 @@ pub async fn turn(store: &mut impl Store, batch: &TurnInput<'_>) -> Result<Commi
         };
         tries = tries.saturating_add(1);
         let (commit, error) = match attempt(store, batch, id).await {
-            Ok(commit) => return Ok(commit),
+            Ok(commit) => {
+                store.saved();
+                return Ok(commit);
+            }
             Err(failed) => failed,
         };
         match (error, commit) {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bursar_connect::Guard;
 use bursar_core::flow::host::{Hosting, Naming};
 use bursar_core::rules::Rules;
 use bursar_engine::SystemClock;
@@ -20,6 +21,7 @@ use super::rules;
 use crate::baseline::{Baseline as _, PostgresBaseline};
 use crate::books::verify;
 use crate::http::{Pays, ask_directly, merchant, prepare, sender, until_final};
+use crate::process::start_node;
 use crate::ratio;
 use crate::store_args::{self, StoreArgs};
 use crate::summary::{Figure, Floor};
@@ -107,8 +109,9 @@ async fn lane(
     cluster: Option<&mut TempCluster>,
 ) -> Result<(Measured, Node), Failure> {
     let (rules, clock) = (Arc::new(rules.clone()), Arc::new(SystemClock::default()));
-    let calls = Calls { channels: Arc::new(Pays), sender: sender()?, keys: None };
-    let node = Node::start_with(location, Arc::clone(&rules), calls, clock).await?;
+    let calls =
+        Calls { channels: Arc::new(Pays), sender: sender()?, keys: None, guard: Guard::default() };
+    let node = start_node(location, Arc::clone(&rules), calls, clock).await?;
     if let Some(cluster) = cluster {
         cluster.start_worker(&node, location, &rules).await?;
     }

@@ -23,6 +23,7 @@ use hyper::body::Bytes;
 use tokio::time::Instant;
 
 use crate::error_map::ErrorMap;
+use crate::guard::Guard;
 use crate::secret::Secret;
 use classify::{Echo, HttpAnswer};
 use request::Requests;
@@ -102,6 +103,11 @@ impl HttpChannel {
             submit_timeout: settings.submit_timeout,
             query_timeout: settings.query_timeout,
         })
+    }
+
+    /// From now on submissions and queries ask the guard before their first byte.
+    pub(crate) fn obey(&mut self, guard: &Guard) {
+        self.wire.guard = guard.clone();
     }
 
     /// The meanings of this provider's error codes; its callbacks use the same codes.

@@ -21,6 +21,7 @@ use super::classify::HttpAnswer;
 use super::gate::{Gate, Gated};
 use super::target::{Target, Tls};
 use crate::gsma::CORRELATION_ID;
+use crate::guard::{GUARDED, Guard};
 use crate::local_resources::is_ours;
 
 const BODY_MAX: usize = 64 * 1024;
@@ -74,6 +75,7 @@ pub(crate) struct Wire {
     tls: Option<Tls>,
     idle_max: usize,
     idle: Mutex<VecDeque<(Instant, Link)>>,
+    pub(super) guard: Guard,
 }
 
 impl std::fmt::Debug for Link {
@@ -84,7 +86,8 @@ impl std::fmt::Debug for Link {
 
 impl Wire {
     pub(crate) fn new(target: Target, tls: Option<Tls>, idle_max: usize) -> Self {
-        Self { target, tls, idle_max, idle: Mutex::new(VecDeque::new()) }
+        let (idle, guard) = (Mutex::new(VecDeque::new()), Guard::default());
+        Self { target, tls, idle_max, idle, guard }
     }
 
     /// Sends a request once, if its lease allows. `keeps` decides by the answer whether the connection is safe for another
@@ -105,6 +108,9 @@ impl Wire {
         };
         if Instant::now() >= limits.lease {
             return Err(ended());
+        }
+        if !self.guard.allows() {
+            return Err(Broken::ours(GUARDED));
         }
         let answer = link.send(request, limits.until).await?;
         if keeps(&answer) {

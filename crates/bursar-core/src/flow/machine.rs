@@ -80,10 +80,13 @@ pub enum FlowAlert {
     AmountMissing,
     /// This machine could not send it.
     NotSent,
+    /// The books were restored, and the channel cannot prove what became of it.
+    Restored,
 }
 
 impl FlowAlert {
-    pub const ALL: [Self; 3] = [Self::AmountDiffers, Self::AmountMissing, Self::NotSent];
+    pub const ALL: [Self; 4] =
+        [Self::AmountDiffers, Self::AmountMissing, Self::NotSent, Self::Restored];
 
     /// The name in stores and alerts.
     pub const fn name(self) -> &'static str {
@@ -91,6 +94,7 @@ impl FlowAlert {
             Self::AmountDiffers => "amount_differs",
             Self::AmountMissing => "amount_missing",
             Self::NotSent => "not_sent",
+            Self::Restored => "restored",
         }
     }
 }

@@ -93,6 +93,8 @@ impl Decide for Ready<'_> {
         match *self {
             Request::EffectOutcome(report) => {
                 reads.plan.flows.insert(report.flow);
+                // It may release money, which a restore may forbid.
+                reads.plan.control = true;
             }
             Request::ClaimDue(claim) => reads.plan.add_due_claim(claim, at.now),
             Request::Quarantine(Quarantine { lane, .. }) => {

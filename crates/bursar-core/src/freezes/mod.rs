@@ -3,6 +3,8 @@
 //! One operator may freeze; two must agree to lift a freeze. A turn that sends money depends on the version of the
 //! freezes: the store rejects its commit with `Conflict` if they changed since they were read.
 
+mod restore;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -15,6 +17,9 @@ use crate::rejection::Rejection;
 use crate::rules::Rules;
 use crate::turn::check::{check_actor, check_id, check_note};
 use crate::turn::{Decide, Draft, Reads, asks};
+
+pub(crate) use restore::RestoreStatus;
+pub use restore::{Report, Restore};
 
 /// The extent of a freeze.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,21 +49,24 @@ pub struct Freeze {
     /// The first of two operators who want it lifted. The second must be another person, and one of the two must be an
     /// approver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lifted_by: Option<UnfreezeApproval>,
+    pub lifted_by: Option<Approval>,
 }
 
+/// The decision of one of two people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct UnfreezeApproval {
+pub struct Approval {
     pub actor: String,
     pub is_approver: bool,
 }
 
-/// All freezes, with a version that counts changes.
+/// All that holds payouts back, with a version that counts changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Control {
     pub version: u64,
     pub freezes: BTreeMap<Scope, Freeze>,
+    /// The last restore of the books, open or ended.
+    pub restore: Option<Restore>,
 }
 
 /// An operator freezes or unfreezes a scope.
@@ -118,16 +126,12 @@ impl Control {
             (FreezeAction::Unfreeze { .. }, Some(freeze)) => match &freeze.lifted_by {
                 None => {
                     let (actor, is_approver) = (actor.clone(), *is_approver);
-                    freeze.lifted_by = Some(UnfreezeApproval { actor, is_approver });
+                    freeze.lifted_by = Some(Approval { actor, is_approver });
                     Ok(Standing::Proposed)
                 }
-                Some(first) if is_same_person(&first.actor, actor) => {
-                    Err(Rejection::SecondPersonNeeded { actor: actor.clone() })
-                }
-                Some(first) if !first.is_approver && !is_approver => {
-                    Err(Rejection::ApproverNeeded { actor: actor.clone() })
-                }
-                Some(_) => {
+                Some(first) => {
+                    let (actor, is_approver) = (actor.clone(), *is_approver);
+                    check_second(first, &Approval { actor, is_approver })?;
                     self.freezes.remove(scope);
                     Ok(Standing::Open)
                 }
@@ -136,8 +140,20 @@ impl Control {
     }
 }
 
+/// The second person is another one, and one of the two is an approver.
+pub(crate) fn check_second(first: &Approval, second: &Approval) -> Result<(), Rejection> {
+    let actor = || second.actor.clone();
+    if is_same_person(&first.actor, &second.actor) {
+        return Err(Rejection::SecondPersonNeeded { actor: actor() });
+    }
+    if !first.is_approver && !second.is_approver {
+        return Err(Rejection::ApproverNeeded { actor: actor() });
+    }
+    Ok(())
+}
+
 /// An actor is a name and, behind a slash, the API key used: two keys of one name are one person.
-pub(crate) fn is_same_person(one: &str, other: &str) -> bool {
+fn is_same_person(one: &str, other: &str) -> bool {
     let name = |actor: &str| actor.rsplit_once('/').map_or(actor, |(name, _)| name).to_owned();
     name(one) == name(other)
 }
@@ -161,13 +177,13 @@ impl Standing {
     }
 }
 
-/// A change of the freezes by a commit, or its dependence on them.
+/// A change of what holds payouts back by a commit, or its dependence on that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlWrite {
     /// Precondition (optimistic lock): the store rejects the commit with `Conflict` unless it still finds this version.
     pub version: u64,
-    /// All freezes after the change, if there is one.
-    pub freezes: Option<BTreeMap<Scope, Freeze>>,
+    /// All of it after the change, with the next version, if there is one.
+    pub after: Option<Control>,
 }
 
 #[derive(Debug, Clone)]

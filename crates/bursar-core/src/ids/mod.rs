@@ -175,6 +175,16 @@ flow_id!(PayInId, "pi", "a pay-in id");
 
 id!(BeneficiaryId, "ben", "a beneficiary id");
 
+id!(
+    /// The books: the same in every copy, backup and replica of them, and different from all other books.
+    BooksId, "bk", "an id of books"
+);
+
+impl BooksId {
+    /// Books in memory, which no channel outside knows.
+    pub const NONE: Self = Self(Uuid::nil());
+}
+
 id!(ApiKeyId, "key", "an API key id");
 
 id!(
@@ -237,9 +247,25 @@ fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
     Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid()
 }
 
-/// The reference of an attempt at its channel: a UUID, the form that most channels require.
-pub fn reference(now: Timestamp, seed: &Seed, payout: &str, attempt: u32) -> String {
-    uuid(now, &seed.child(["attempt", payout]), "attempt", u64::from(attempt)).to_string()
+/// The reference of the first attempt of a payout at its channel: a UUID, the form that most channels require.
+///
+/// A pure function of the request, so that the same request has the same reference in every copy of the books, also in one
+/// that was restored from a backup and has forgotten the request. Other books have other references for the same key.
+pub fn first_reference(books: BooksId, merchant: &str, key: &str) -> String {
+    custom(&Seed::new(*books.uuid().as_bytes()).child([merchant, key]).derive("attempt", 1))
+}
+
+/// The reference of a later attempt. It follows from the first one, which every copy of the payout has.
+pub fn next_reference(first: &str, attempt: u32) -> String {
+    let bytes = Sha256::new().chain_update(attempt.to_be_bytes()).chain_update(first).finalize();
+    custom(&bytes.into())
+}
+
+/// A UUID of version 8.
+fn custom(bytes: &[u8; 32]) -> String {
+    let bytes = bytes.first_chunk().copied().unwrap_or_default();
+    let builder = Builder::from_bytes(bytes).with_variant(uuid::Variant::RFC4122);
+    builder.with_version(uuid::Version::Custom).into_uuid().to_string()
 }
 
 /// Length of the longest id: `key_` and 32 digits.

@@ -1,20 +1,26 @@
 //! Changes to payouts: create, cancel, resolve, and advance by evidence from channels.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use super::advance::{Advance, advance};
 use super::call::Call;
 use super::event::{Event, ManualDecision};
-use super::request::{Callback, Cancel, Cancellation, ReadyCreate, Resolve};
+use super::recheck::Restored;
+use super::reported_payment::ReportedPayment;
+use super::request::{AskAgain, Callback, Cancel, Cancellation, ReadyCreate, Resolve};
 use super::state::{Payout, State};
 use super::step::{Booking, Context, Effect};
 use super::view::View;
 use crate::flow::host::{Host, Naming};
 use crate::flow::request::unknown;
 use crate::flow::{Accepted, Change, Flow, Kind as _, check_version};
-use crate::ids::{FlowId, PayoutId, reference};
+use crate::ids::{FlowId, PayoutId, first_reference};
 use crate::ledger::{Admission, Posted, Revert, RevertOverdraft};
-use crate::payouts::attempt::Attempt;
+use crate::payouts::attempt::{Attempt, Evidence};
+use crate::payouts::channel::Channel;
 use crate::rejection::Rejection;
 use crate::turn::{Draft, Given, RenderedReply};
 
@@ -46,7 +52,7 @@ impl ReadyCreate<'_> {
             ),
         };
         let name = id.to_string();
-        let first = Attempt::new(1, reference(at.now, &at.seed, &name, 1));
+        let first = Attempt::new(1, first_reference(draft.rules().books, merchant, key));
         let payout = Payout {
             terms: Arc::clone(terms),
             attempts: vec![first],
@@ -57,6 +63,7 @@ impl ReadyCreate<'_> {
             hold_epoch: 1,
             released_by: None,
             proposal: None,
+            recheck: None,
         };
         let id = FlowId::from(*id);
         let flow = Flow::new(id, merchant, payout, host, at.now);
@@ -149,6 +156,19 @@ impl Resolve {
     }
 }
 
+impl AskAgain {
+    pub(super) fn apply(
+        &self,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<Accepted, Rejection> {
+        let id = FlowId::from(self.id);
+        advance_payout(draft, id, &Event::RecheckAsked, at)?;
+        let flow = draft.flow(id).ok_or_else(|| unknown(id))?;
+        Ok(Accepted { name: flow.name(), status: flow.state.status() })
+    }
+}
+
 fn payout_at<'d>(
     draft: &'d Draft<'_>,
     id: PayoutId,
@@ -193,7 +213,9 @@ impl Payout {
         };
         let name = flow.name();
         let is_frozen = draft.control().is_frozen(&self.terms.channel, &flow.merchant);
-        let context = Context { now: at.now, seed: at.seed, name: &name, channel, is_frozen };
+        let rows = self.reported(channel, draft);
+        let restored = self.restored(draft).map(|at| Restored { at, report: rows.as_ref() });
+        let context = Context { now: at.now, channel, is_frozen, restored };
         let Some(advance) = advance(self, event, &context)? else { return Ok(()) };
         let Advance { step, is_notified, is_new_version } = advance;
         if is_notified {
@@ -201,9 +223,13 @@ impl Payout {
         }
         let mut payout = step.payout;
         payout.book_all(&name, &step.bookings, draft, at)?;
+        if matches!(step.effect, Some(Effect::Submit { .. }))
+            || step.bookings.contains(&Booking::Release)
+        {
+            draft.rely_on_control();
+        }
         if let Some(effect) = step.effect {
-            let is_sent = matches!(effect, Effect::Submit { .. });
-            draft.send(Call::effect(flow, &payout, effect, at.now), is_sent);
+            draft.send(Call::effect(flow, &payout, effect, at.now));
         }
         let flow = flow.advanced(payout, Change { is_new_version, is_notified }, at.now);
         if is_notified {
@@ -211,6 +237,26 @@ impl Payout {
         }
         draft.put(flow, at);
         Ok(())
+    }
+
+    /// The restore that its channel is rechecked after.
+    fn restored(&self, draft: &Draft<'_>) -> Option<Timestamp> {
+        let restore = draft.control().restore.as_ref();
+        restore.filter(|restore| restore.is_open_for(&self.terms.channel)).map(|it| it.at)
+    }
+
+    /// What a report lists about its attempts, if there is one that proves absence.
+    fn reported(&self, channel: &Channel, draft: &Draft<'_>) -> Option<BTreeMap<String, Evidence>> {
+        let restore = draft.control().restore.as_ref()?;
+        let report = restore.proof(&channel.name, channel.visibility_window)?;
+        let next = self.latest().map_or(0, |attempt| attempt.number).saturating_add(1);
+        let row = |number| {
+            let reference = self.reference_of(number);
+            let key = ReportedPayment::key(&channel.name, &reference);
+            let row = draft.record(key.kind, &key.id)?.content.reported_payment()?;
+            (row.report == report.digest).then(|| (reference, row.evidence()))
+        };
+        Some((1..=next).filter_map(row).collect())
     }
 
     fn book_all(

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::apply::epoch_name;
+use super::reported_payment::ReportedPayment;
 use super::request::ReadyCreate;
 use super::state::Payout;
 use crate::ids::TransactionId;
@@ -83,6 +84,19 @@ impl Payout {
     ) {
         reads.plan.holds.extend(bookings.hold.map(|code| HoldKey { code, reference: name }));
         reads.plan.accounts.extend(bookings.accounts(&self.terms.funds));
+    }
+
+    /// What a report lists about its attempts and the next one, if the books were restored and there is a report.
+    pub(super) fn plan_recheck(&self, reads: &mut Reads<'_>) {
+        let channel = self.terms.channel.as_str();
+        let Some(restore) = reads.restore.filter(|restore| restore.is_open_for(channel)) else {
+            return;
+        };
+        if restore.reports.contains_key(channel) {
+            let next = self.latest().map_or(0, |attempt| attempt.number).saturating_add(1);
+            let keys = (1..=next).map(|it| ReportedPayment::key(channel, &self.reference_of(it)));
+            reads.plan.registry.extend(keys);
+        }
     }
 
     /// Same, for a finished payout. A correction reopens its hold.

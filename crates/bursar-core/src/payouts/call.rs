@@ -43,7 +43,7 @@ impl Call {
                 (attempt, lease_until, None, Order::Query)
             }
         };
-        let reference = payout.reference().to_owned();
+        let reference = payout.reference_of(attempt);
         let call = Self { channel: channel.clone(), reference, order };
         let call = flow::Call::Payout(Box::new(call));
         Effect { flow: flow.id, attempt, lease_until, slot, call }

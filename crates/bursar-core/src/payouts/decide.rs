@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 
 use super::evidence::{NewEvidence, merge};
+use super::recheck::decide_held;
 use super::state::{Discrepancy, Known, Payout, State, StuckReason, Wait};
 use super::step::{Booking, Context, Effect, Step, asked, later};
-use crate::ids::reference;
 use crate::payouts::attempt::{Attempt, Evidence, Knowledge, Source, Verdict};
 use crate::payouts::channel::LEASE_SLACK;
 
 /// The timer of the payout has expired.
 pub(super) fn due(mut payout: Payout, context: &Context<'_>) -> Step {
     let now = context.now;
-    if payout.state.due().is_none_or(|due| now < due) {
+    if payout.due_at().is_none_or(|due| now < due) {
         return Step::stays(payout);
     }
     match payout.state {
@@ -89,6 +89,16 @@ pub(super) fn decide(
     context: &Context<'_>,
 ) -> Step {
     match &payout.state {
+        State::Scheduled { .. }
+        | State::Ready { .. }
+        | State::Submitting { .. }
+        | State::Unconfirmed { .. }
+        | State::Processing { .. }
+        | State::Stuck { .. }
+            if payout.is_held(context) =>
+        {
+            decide_held(payout, context)
+        }
         State::Scheduled { .. }
         | State::Ready { .. }
         | State::Submitting { .. }
@@ -189,7 +199,7 @@ fn decide_released(mut payout: Payout, new_evidence: Option<NewEvidence>) -> Ste
     }
 }
 
-fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
+pub(super) fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
     let now = context.now;
     match payout.known() {
         Known::Conflict | Known::Latest(Knowledge::Conflict) => {
@@ -212,7 +222,7 @@ fn decide_live(payout: Payout, context: &Context<'_>) -> Step {
             let may_retry = is_retryable && context.channel.failed_is_final;
             if may_retry && attempts < clocks.attempts_max {
                 let not_before = later(now, clocks.retry_after(attempts));
-                return next_attempt(payout, not_before, context);
+                return next_attempt(payout, not_before);
             }
             let refusal = payout.latest().and_then(Attempt::refusal);
             let reason = refusal.unwrap_or("refused by the channel").to_owned();
@@ -349,13 +359,8 @@ fn stuck(payout: Payout, reason: StuckReason, context: &Context<'_>) -> Step {
 }
 
 /// Another attempt under a new reference, with the same hold.
-pub(super) fn next_attempt(
-    mut payout: Payout,
-    not_before: Timestamp,
-    context: &Context<'_>,
-) -> Step {
+pub(super) fn next_attempt(mut payout: Payout, not_before: Timestamp) -> Step {
     let number = payout.latest().map_or(0, |attempt| attempt.number).saturating_add(1);
-    let reference = reference(context.now, &context.seed, context.name, number);
-    payout.attempts.push(Attempt::new(number, reference));
+    payout.attempts.push(Attempt::new(number, payout.reference_of(number)));
     Step::to(payout, State::Ready { not_before }, &[])
 }

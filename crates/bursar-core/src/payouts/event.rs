@@ -29,6 +29,8 @@ pub enum Event {
         evidence: Evidence,
     },
     CancelAsked,
+    /// A decision waits for what the channel says after a restore.
+    RecheckAsked,
     Decided(ManualDecision),
 }
 
@@ -51,9 +53,11 @@ impl Event {
                 | Answer::Failed { detail } => Some(detail),
                 Answer::Paid { .. } | Answer::Pending { .. } | Answer::NotFound => None,
             },
-            Self::Due | Self::EvidenceReceived { .. } | Self::CancelAsked | Self::Decided(_) => {
-                None
-            }
+            Self::Due
+            | Self::EvidenceReceived { .. }
+            | Self::CancelAsked
+            | Self::RecheckAsked
+            | Self::Decided(_) => None,
         }
     }
 }

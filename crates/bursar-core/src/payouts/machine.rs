@@ -18,7 +18,7 @@ use crate::flow::host::NextAction;
 use crate::flow::{
     Due, Flow, FlowAlert, Kind, KindInfo, Machine, Observation, OutboxInfo, Progress, ReviewReason,
 };
-use crate::ids::{PayoutId, Seed};
+use crate::ids::PayoutId;
 use crate::ledger::Admission;
 use crate::ledger::funds::Funds;
 use crate::ledger::rulebook::Rulebook;
@@ -54,7 +54,7 @@ impl Kind for Payout {
     }
 
     fn due_at(&self) -> Option<Timestamp> {
-        self.state.due()
+        self.due_at()
     }
 
     fn waits_in(&self, lane: &str) -> bool {
@@ -121,6 +121,7 @@ impl Machine for Payout {
             self.plan_over(&flow.name(), reads);
         } else {
             self.plan_live(flow.name(), bookings, reads);
+            self.plan_recheck(reads);
         }
     }
 
@@ -147,7 +148,7 @@ impl Machine for Payout {
     /// Dry run: computes the step and discards it.
     fn predict(
         &self,
-        flow: &Flow,
+        _: &Flow,
         event: Option<&Event>,
         rules: &Rules,
         now: Timestamp,
@@ -155,8 +156,7 @@ impl Machine for Payout {
         let Some(channel) = rules.channels.get(&self.terms.channel) else {
             return NextAction::Record;
         };
-        let (seed, name) = (Seed::new([0; 16]), flow.name());
-        let context = Context { now, seed, name: &name, channel, is_frozen: false };
+        let context = Context { now, channel, is_frozen: false, restored: None };
         match advance(self, event.unwrap_or(&Event::Due), &context) {
             Ok(Some(advance)) => action(&advance.step, &channel.clocks),
             Ok(None) | Err(_) => NextAction::Record,

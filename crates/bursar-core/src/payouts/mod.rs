@@ -32,6 +32,8 @@ mod event;
 mod evidence;
 mod lane;
 mod machine;
+mod recheck;
+mod reported_payment;
 mod request;
 mod review;
 mod state;
@@ -45,9 +47,12 @@ pub use beneficiary::Beneficiary;
 pub use call::{Call, Order};
 pub use event::{Answer, Decision, Event, ManualDecision, Outcome, UNMAPPED};
 pub use lane::{LANE, schedule_lane, submit_lane};
+pub use recheck::{Recheck, Restored, Stage};
+pub use reported_payment::{ReportedPayment, ReportedStatus};
 pub(crate) use request::Ready;
 pub use request::{
-    Callback, Cancel, Cancellation, Create, NewPayout, Reply, Request, Resolution, Resolve,
+    AskAgain, Callback, Cancel, Cancellation, Create, NewPayout, Reply, Request, Resolution,
+    Resolve,
 };
 pub use state::{ClientMetadata, Discrepancy, Payout, Proposal, State, StuckReason, Terms, Wait};
 pub use step::{Booking, Context, Effect, Step, step};

@@ -28,6 +28,7 @@ pub enum Request {
     Cancel(Cancel),
     Resolve(Resolve),
     Callback(Callback),
+    AskAgain(AskAgain),
 }
 
 /// Create a payout.
@@ -52,6 +53,12 @@ pub struct Cancel {
 pub struct Resolve {
     pub key: Key,
     pub resolution: Resolution,
+}
+
+/// Ask the channel now what it knows, because a restore holds the payout back and a decision waits for the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskAgain {
+    pub id: PayoutId,
 }
 
 /// Evidence from a channel, by the reference that the channel was given.
@@ -192,6 +199,7 @@ asks! {
         Cancel => Payout(Given<View>),
         Resolve => Payout(Given<View>),
         Callback => Accepted(Accepted),
+        AskAgain => Accepted(Accepted),
     }
 }
 
@@ -201,6 +209,7 @@ pub(crate) enum Ready<'r> {
     Cancel(&'r Cancel),
     Resolve(&'r Resolve),
     Callback(&'r Callback),
+    AskAgain(&'r AskAgain),
 }
 
 #[derive(Debug)]
@@ -233,6 +242,7 @@ impl Request {
                 Ok(Ready::Resolve(it))
             }
             Self::Callback(it) => Ok(Ready::Callback(it)),
+            Self::AskAgain(it) => Ok(Ready::AskAgain(it)),
         }
     }
 }
@@ -257,6 +267,8 @@ impl Decide for Ready<'_> {
 
     fn plan<'p>(&'p self, _: &Admission, planners: &mut Planners<'p>, reads: &mut Reads<'_>) {
         let bookings = &mut planners.payout;
+        // Money may be released, which a restore may forbid.
+        reads.plan.control |= !matches!(self, Self::Create(_));
         match self {
             Self::Create(it) => it.plan(bookings, reads),
             Self::Cancel(it) => {
@@ -270,6 +282,9 @@ impl Decide for Ready<'_> {
             Self::Callback(it) => {
                 reads.plan.attempts.insert((it.channel.clone(), it.reference.clone()));
             }
+            Self::AskAgain(it) => {
+                reads.plan.flows.insert(it.id.into());
+            }
         }
     }
 
@@ -279,6 +294,7 @@ impl Decide for Ready<'_> {
             Self::Cancel(it) => it.apply(draft, at).map(Reply::Payout),
             Self::Resolve(it) => it.apply(draft, at).map(Reply::Payout),
             Self::Callback(it) => it.apply(draft, at).map(Reply::Accepted),
+            Self::AskAgain(it) => it.apply(draft, at).map(Reply::Accepted),
         }
     }
 }

@@ -34,6 +34,14 @@ impl Payout {
                 let is_missing = self.latest().is_some_and(Attempt::misses_amount);
                 is_missing.then_some(FlowAlert::AmountMissing)
             }
+            State::Scheduled { .. }
+            | State::Ready { .. }
+            | State::Submitting { .. }
+            | State::Unconfirmed { .. }
+                if self.is_unproven() =>
+            {
+                Some(FlowAlert::Restored)
+            }
             State::Ready { .. } => {
                 let is_ours = self.latest().is_some_and(Attempt::was_last_try_ours);
                 is_ours.then_some(FlowAlert::NotSent)

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::beneficiary::Beneficiary;
 use super::lane::{LANE, SCHEDULE_LANE, SUBMIT_LANE};
+use super::recheck::Recheck;
 use crate::flow::Due;
-use crate::ids::TransactionId;
+use crate::ids::{TransactionId, next_reference};
 use crate::ledger::funds::Funds;
 use crate::payouts::attempt::{Attempt, Knowledge};
 use crate::rejection::Rejection;
@@ -39,6 +40,9 @@ pub struct Payout {
     /// The decision of the first of two operators; the second must repeat it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
+    /// What the channel was asked since the last restore of the books.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recheck: Option<Recheck>,
 }
 
 /// The agreed terms; the quote does not change.
@@ -102,6 +106,14 @@ pub enum State {
 pub enum Wait {
     Until(Timestamp),
     Asking { lease_until: Timestamp },
+}
+
+impl Wait {
+    pub(super) const fn time(self) -> Timestamp {
+        match self {
+            Self::Until(time) | Self::Asking { lease_until: time } => time,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -245,9 +257,7 @@ impl State {
             Self::Submitting { lease_until } => Some(*lease_until),
             Self::Unconfirmed { wait, .. }
             | Self::Processing { wait, .. }
-            | Self::Stuck { wait, .. } => Some(match wait {
-                Wait::Until(time) | Wait::Asking { lease_until: time } => *time,
-            }),
+            | Self::Stuck { wait, .. } => Some(wait.time()),
             Self::Success
             | Self::Failed { .. }
             | Self::Cancelled
@@ -268,12 +278,18 @@ pub(super) enum Known {
 
 impl Payout {
     pub fn due(&self) -> Option<Due> {
-        let at = self.state.due()?;
+        let at = self.due_at()?;
         let lane = match self.family() {
             Some(family) => format!("{family}{}", self.terms.channel),
             None => LANE.to_owned(),
         };
         Some(Due { lane, at })
+    }
+
+    /// When the next step is due: a question after a restore comes before all others.
+    pub(crate) fn due_at(&self) -> Option<Timestamp> {
+        let at = self.state.due()?;
+        Some(self.recheck_due().unwrap_or(at))
     }
 
     /// Whether the payout waits in this lane, if it waits.
@@ -287,6 +303,8 @@ impl Payout {
     /// The prefix of its lane, if it is a lane of its channel.
     const fn family(&self) -> Option<&'static str> {
         match self.state {
+            // It waits for a question, not for a slot.
+            State::Ready { .. } | State::Scheduled { .. } if self.recheck_due().is_some() => None,
             State::Ready { .. } => Some(SUBMIT_LANE),
             State::Scheduled { .. } => Some(SCHEDULE_LANE),
             State::Submitting { .. }
@@ -310,9 +328,17 @@ impl Payout {
         self.latest().map_or("", |attempt| attempt.reference.as_str())
     }
 
-    /// Why it failed, why it is stuck, or the discrepancy.
+    /// The reference of an attempt with this number, whether or not there is one.
+    pub(super) fn reference_of(&self, number: u32) -> String {
+        let known = self.attempts.iter().find(|attempt| attempt.number == number);
+        let first = self.attempts.first().map_or("", |attempt| attempt.reference.as_str());
+        known.map_or_else(|| next_reference(first, number), |known| known.reference.clone())
+    }
+
+    /// Why it failed, why it is stuck, the discrepancy, or that a restore holds it back.
     pub fn reason(&self) -> Option<&str> {
-        self.case.map(Discrepancy::name).or_else(|| self.state.reason())
+        let restored = || self.is_unproven().then_some("restored");
+        self.case.map(Discrepancy::name).or_else(|| self.state.reason()).or_else(restored)
     }
 
     /// Whether any evidence says that any attempt was paid.

@@ -5,10 +5,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::decide::{decide, due, next_attempt, settle};
 use super::event::{Answer, Decision, Event, ManualDecision, Outcome};
 use super::evidence::{merge, query_evidence, submission_evidence};
+use super::recheck::{self, Restored};
 use super::state::{Payout, Proposal, State, Wait};
 use crate::flow::ReviewReason;
-use crate::freezes::is_same_person;
-use crate::ids::Seed;
+use crate::freezes::{Approval, check_second};
 use crate::payouts::attempt::{Attempt, Evidence, Source, Verdict};
 use crate::payouts::channel::{Channel, LEASE_SLACK};
 use crate::rejection::Rejection;
@@ -17,12 +17,11 @@ use crate::rejection::Rejection;
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'c> {
     pub now: Timestamp,
-    pub seed: Seed,
-    /// The name of the payout, so that one seed gives different references to several payouts.
-    pub name: &'c str,
     pub channel: &'c Channel,
     /// While it is frozen, no new submission is sent.
     pub is_frozen: bool,
+    /// The restore that its channel is rechecked after.
+    pub restored: Option<Restored<'c>>,
 }
 
 /// The payout after the step, its bookings, and the effect to run after the commit is saved.
@@ -73,7 +72,18 @@ const ATTEMPTS_MAX: usize = 20;
 pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Step, Rejection> {
     let mut payout = payout.clone();
     match event {
-        Event::Due => Ok(due(payout, context)),
+        Event::Due if payout.due_at().is_none_or(|due| context.now < due) => {
+            Ok(Step::stays(payout))
+        }
+        Event::Due => Ok(match context.restored {
+            Some(restored) if payout.is_held(context) => recheck::due(payout, restored, context),
+            None if payout.recheck.is_some() => recheck::release(payout, context),
+            Some(_) | None => due(payout, context),
+        }),
+        Event::RecheckAsked => Ok(match context.restored {
+            Some(restored) if payout.is_held(context) => recheck::hurry(payout, restored, context),
+            Some(_) | None => Step::stays(payout),
+        }),
         Event::Submitted { attempt, r#try, .. } if !was_planned(&payout, *attempt, *r#try) => {
             // As evidence, it would be about a try that is not made yet.
             Ok(Step::stays(payout))
@@ -89,6 +99,14 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
             let new_evidence = merge(&mut payout, *attempt, evidence, context);
             Ok(decide(payout, new_evidence, context))
         }
+        Event::Queried { attempt, lease_until, answer }
+            if payout.recheck_question() == Some((*attempt, *lease_until)) =>
+        {
+            Ok(match context.restored {
+                Some(restored) => recheck::answered(payout, answer, restored, context),
+                None => Step::stays(payout),
+            })
+        }
         Event::Queried { attempt, lease_until, answer } => {
             let evidence = query_evidence(answer);
             let new_evidence =
@@ -103,7 +121,7 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
             let new_evidence = merge(&mut payout, *attempt, evidence.clone(), context);
             Ok(decide(payout, new_evidence, context))
         }
-        Event::CancelAsked => cancel(payout),
+        Event::CancelAsked => cancel(payout, context),
         Event::Decided(decision) => ruled(payout, decision, context),
     }
 }
@@ -181,7 +199,9 @@ fn is_absence_proven(payout: &Payout, context: &Context<'_>) -> bool {
     let lease = clocks.submit_timeout.saturating_add(LEASE_SLACK);
     let tenth = lease.saturating_add(*visibility_window).checked_div(10).unwrap_or_default();
     let wait = visibility_window.saturating_add(tenth).saturating_add(LEASE_SLACK);
-    *not_found_is_final && sent_by.is_some_and(|sent_by| later(sent_by, wait) < context.now)
+    let is_shown = sent_by.is_some_and(|sent_by| later(sent_by, wait) < context.now);
+    // A restore has lost what was sent last.
+    *not_found_is_final && is_shown && !payout.is_held(context)
 }
 
 fn disprove_tries(payout: &mut Payout, now: Timestamp) {
@@ -197,9 +217,12 @@ fn disprove_tries(payout: &mut Payout, now: Timestamp) {
 }
 
 /// A payout that the channel may pay cannot be cancelled.
-fn cancel(payout: Payout) -> Result<Step, Rejection> {
+fn cancel(payout: Payout, context: &Context<'_>) -> Result<Step, Rejection> {
     let is_live = payout.attempts.iter().any(Attempt::is_live) || payout.was_paid();
     match payout.state {
+        State::Scheduled { .. } | State::Ready { .. } if !is_live && payout.is_held(context) => {
+            Err(Rejection::Rechecking { channel: context.channel.name.clone() })
+        }
         State::Scheduled { .. } | State::Ready { .. } if !is_live => {
             Ok(Step::to(payout, State::Cancelled, &[Booking::Release]))
         }
@@ -231,6 +254,13 @@ fn ruled(
         (_, State::Stuck { reason, .. }) => Some(*reason),
         (_, _) => return Err(Rejection::NotStuck { status }),
     };
+    let frees_money = match decision {
+        Decision::ConfirmNotPaid | Decision::NewAttempt => true,
+        Decision::ConfirmPaid | Decision::KeepWaiting | Decision::CloseCase => false,
+    };
+    if frees_money && payout.is_held(context) {
+        return Err(Rejection::Rechecking { channel: context.channel.name.clone() });
+    }
     if *needs_two && !is_second(&payout, manual)? {
         let ManualDecision { decision, actor, is_approver, .. } = manual.clone();
         let proposal = Some(Proposal { decision, actor, is_approver });
@@ -273,7 +303,7 @@ fn ruled(
             }
             let verdict = Verdict::NotPaid { is_retryable: true };
             merge(&mut payout, number, evidence_of(verdict), context);
-            Ok(next_attempt(payout, context.now, context))
+            Ok(next_attempt(payout, context.now))
         }
     }
 }
@@ -284,12 +314,8 @@ fn is_second(payout: &Payout, manual: &ManualDecision) -> Result<bool, Rejection
     let Some(first) = payout.proposal.as_ref().filter(|first| first.decision == *decision) else {
         return Ok(false);
     };
-    if is_same_person(&first.actor, actor) {
-        return Err(Rejection::SecondPersonNeeded { actor: actor.clone() });
-    }
-    if !first.is_approver && !is_approver {
-        return Err(Rejection::ApproverNeeded { actor: actor.clone() });
-    }
+    let approval = |actor: &String, is_approver| Approval { actor: actor.clone(), is_approver };
+    check_second(&approval(&first.actor, first.is_approver), &approval(actor, *is_approver))?;
     Ok(true)
 }
 

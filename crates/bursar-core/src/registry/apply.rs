@@ -95,7 +95,8 @@ impl Draft<'_> {
             Content::Merchant(_)
             | Content::Beneficiary(_)
             | Content::ApiKey(_)
-            | Content::Endpoint(_) => {
+            | Content::Endpoint(_)
+            | Content::ReportedPayment(_) => {
                 self.note((actor, change.action()), &record.id, "", admission);
             }
         }
@@ -138,7 +139,8 @@ impl Draft<'_> {
                 | Content::ApiKey(_)
                 | Content::Alert(_)
                 | Content::Anchor(_)
-                | Content::Endpoint(_),
+                | Content::Endpoint(_)
+                | Content::ReportedPayment(_),
             )
             | None => Err(Rejection::UnknownMerchant { merchant: id.chars().take(80).collect() }),
         }

@@ -15,7 +15,7 @@ mod change;
 use crate::feed::BOOKS;
 use crate::flow::to_json;
 use crate::ids::ApiKeyId;
-use crate::payouts::Beneficiary;
+use crate::payouts::{Beneficiary, ReportedPayment};
 use crate::webhooks::{Endpoint, EventFilter};
 
 pub(crate) use apply::Ready;
@@ -30,16 +30,18 @@ pub enum Kind {
     Alert,
     Endpoint,
     Anchor,
+    ReportedPayment,
 }
 
 impl Kind {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Merchant,
         Self::Beneficiary,
         Self::ApiKey,
         Self::Alert,
         Self::Endpoint,
         Self::Anchor,
+        Self::ReportedPayment,
     ];
 
     /// The stored name.
@@ -51,6 +53,7 @@ impl Kind {
             Self::Alert => "alert",
             Self::Endpoint => "webhook_endpoint",
             Self::Anchor => "anchor",
+            Self::ReportedPayment => "reported_payment",
         }
     }
 }
@@ -64,6 +67,7 @@ impl fmt::Display for Kind {
             Self::Alert => "alert",
             Self::Endpoint => "webhook endpoint",
             Self::Anchor => "anchor",
+            Self::ReportedPayment => "reported payment",
         })
     }
 }
@@ -105,6 +109,7 @@ pub enum Content {
     Alert(Alert),
     Endpoint(Box<Endpoint>),
     Anchor(Anchor),
+    ReportedPayment(ReportedPayment),
 }
 
 /// The last commit that was published: its number and hash, kept by readers of the feed, prove that the books up to it were
@@ -217,6 +222,7 @@ impl Content {
             Self::Alert(_) => Kind::Alert,
             Self::Endpoint(_) => Kind::Endpoint,
             Self::Anchor(_) => Kind::Anchor,
+            Self::ReportedPayment(_) => Kind::ReportedPayment,
         }
     }
 
@@ -228,6 +234,7 @@ impl Content {
             Self::Alert(alert) => to_json(alert),
             Self::Endpoint(endpoint) => to_json(endpoint),
             Self::Anchor(anchor) => to_json(anchor),
+            Self::ReportedPayment(row) => to_json(row),
         }
     }
 
@@ -244,6 +251,7 @@ impl Content {
             Kind::Alert => serde_json::from_str(text).map(Self::Alert),
             Kind::Endpoint => serde_json::from_str(text).map(Self::Endpoint),
             Kind::Anchor => serde_json::from_str(text).map(Self::Anchor),
+            Kind::ReportedPayment => serde_json::from_str(text).map(Self::ReportedPayment),
         };
         read.map_err(|error| unreadable(error.to_string()))
     }
@@ -261,7 +269,7 @@ impl Record {
             Content::Beneficiary(beneficiary) => &beneficiary.merchant,
             Content::ApiKey(key) => key.merchant.as_deref().unwrap_or_default(),
             Content::Endpoint(endpoint) => &endpoint.merchant,
-            Content::Alert(_) | Content::Anchor(_) => "",
+            Content::Alert(_) | Content::Anchor(_) | Content::ReportedPayment(_) => "",
         }
     }
 }
@@ -274,7 +282,8 @@ impl Content {
             | Self::ApiKey(_)
             | Self::Alert(_)
             | Self::Endpoint(_)
-            | Self::Anchor(_) => None,
+            | Self::Anchor(_)
+            | Self::ReportedPayment(_) => None,
         }
     }
 
@@ -285,6 +294,19 @@ impl Content {
             | Self::Beneficiary(_)
             | Self::ApiKey(_)
             | Self::Alert(_)
+            | Self::Anchor(_)
+            | Self::ReportedPayment(_) => None,
+        }
+    }
+
+    pub(crate) fn reported_payment(&self) -> Option<&ReportedPayment> {
+        match self {
+            Self::ReportedPayment(row) => Some(row),
+            Self::Merchant(_)
+            | Self::Beneficiary(_)
+            | Self::ApiKey(_)
+            | Self::Alert(_)
+            | Self::Endpoint(_)
             | Self::Anchor(_) => None,
         }
     }

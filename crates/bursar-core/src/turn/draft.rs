@@ -18,6 +18,7 @@ use crate::rules::Rules;
 use crate::turn::tracked::Tracked;
 use crate::turn::{Answer, Commit, FlowWrite, Given, ReadSet, TurnInput, tally_changes};
 use crate::webhooks;
+use jiff::Timestamp;
 
 /// The view of a flow and its JSON: the event and the reply carry the same text.
 pub(crate) struct RenderedReply<K: Kind> {
@@ -54,12 +55,14 @@ pub(crate) struct Draft<'r> {
     driving: Option<FlowId>,
     /// Number of deliveries created so far.
     deliveries_created: usize,
-    /// An effect sends something that a freeze forbids.
-    is_sent: bool,
-    /// The freezes as they were read, and as they are now.
+    /// The turn sends or releases money, which a freeze or a restore may forbid.
+    relies_on_control: bool,
+    /// What holds payouts back, as it was read, and as it is now.
     control_before: Control,
     control: Control,
     records: RecordCache,
+    /// The time of the last commit.
+    last_commit: Option<Timestamp>,
 }
 
 impl<'r> Draft<'r> {
@@ -72,6 +75,7 @@ impl<'r> Draft<'r> {
         let control = std::mem::take(&mut records.control).unwrap_or_default();
         let registry = std::mem::take(&mut records.registry);
         let unreadable_records = std::mem::take(&mut records.unreadable_records);
+        let last_commit = records.time;
         Self {
             rules: batch.rules(),
             ledger: Ledger::new(records, capacity),
@@ -86,10 +90,11 @@ impl<'r> Draft<'r> {
             effects: Vec::with_capacity(capacity),
             driving: None,
             deliveries_created: 0,
-            is_sent: false,
+            relies_on_control: false,
             control_before: control.clone(),
             control,
             records: RecordCache::read(registry, unreadable_records),
+            last_commit,
         }
     }
 
@@ -119,13 +124,14 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// Precondition (optimistic lock) if the turn sends money or changes a freeze: the store rejects the commit with
-    /// `Conflict` unless the freezes still have the version that was read.
+    /// Precondition (optimistic lock) if the turn sends or releases money, or changes a freeze: the store rejects the commit
+    /// with `Conflict` unless what holds payouts back still has the version that was read.
     fn control_write(&self) -> Option<ControlWrite> {
-        let is_changed = self.control != self.control_before;
-        let freezes = is_changed.then(|| self.control.freezes.clone());
         let version = self.control_before.version;
-        (self.is_sent || is_changed).then_some(ControlWrite { version, freezes })
+        let is_changed = self.control != self.control_before;
+        let after = Control { version: version.saturating_add(1), ..self.control.clone() };
+        let after = is_changed.then_some(after);
+        (self.relies_on_control || is_changed).then_some(ControlWrite { version, after })
     }
 
     pub(crate) fn rules(&self) -> &'r Rules {
@@ -180,9 +186,18 @@ impl<'r> Draft<'r> {
         &mut self.control
     }
 
-    /// Adds an effect to run after the commit is saved. Sending money depends on the freezes as they were read.
-    pub(crate) fn send(&mut self, effect: Effect, relies_on_control: bool) {
-        self.is_sent |= relies_on_control;
+    /// The turn decides something that a freeze or a restore may forbid.
+    pub(crate) fn rely_on_control(&mut self) {
+        self.relies_on_control = true;
+    }
+
+    /// The time of the last commit.
+    pub(crate) fn last_commit(&self) -> Option<Timestamp> {
+        self.last_commit
+    }
+
+    /// Adds an effect to run after the commit is saved.
+    pub(crate) fn send(&mut self, effect: Effect) {
         self.effects.push(effect);
     }
 

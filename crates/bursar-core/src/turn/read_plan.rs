@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::flow::{Machine as _, Planners, each_plan};
+use crate::freezes::Restore;
 use crate::idempotency::KeyDigest;
 use crate::ids::{FlowId, TransactionId};
 use crate::ledger::funds::Funds;
@@ -29,7 +30,7 @@ pub struct ReadPlan {
     pub keys: BTreeSet<KeyDigest>,
     pub due: Vec<DueClaim>,
     pub fair: Vec<FairClaim>,
-    /// The freezes.
+    /// What holds payouts back: freezes, and a restore of the books.
     pub control: bool,
     /// Registry records: merchants, beneficiaries, API keys, alerts, endpoints.
     pub registry: BTreeSet<RecordKey>,
@@ -81,13 +82,15 @@ impl ReadPlan {
 #[derive(Debug)]
 pub(crate) struct Reads<'r> {
     pub(crate) rules: &'r Rules,
+    /// The last restore of the books, in the second round.
+    pub(crate) restore: Option<&'r Restore>,
     pub(crate) plan: ReadPlan,
 }
 
 /// The first round: the records that the requests name themselves.
 pub fn plan(batch: &TurnInput<'_>) -> ReadPlan {
     let rules = batch.rules();
-    let mut reads = Reads { rules, plan: ReadPlan::default() };
+    let mut reads = Reads { rules, restore: None, plan: ReadPlan::default() };
     let mut planners = Planners::new(rules);
     for (admission, ready) in batch.ready() {
         ready.plan(admission, &mut planners, &mut reads);
@@ -109,7 +112,8 @@ pub fn plan_second(batch: &TurnInput<'_>, known: &ReadPlan, first: &ReadSet) -> 
         return ReadPlan::default();
     }
     let rules = batch.rules();
-    let mut reads = Reads { rules, plan: ReadPlan::default() };
+    let restore = first.control.as_ref().and_then(|control| control.restore.as_ref());
+    let mut reads = Reads { rules, restore, plan: ReadPlan::default() };
     for (_, ready) in batch.ready() {
         ready.plan_second(first, &mut reads);
     }

@@ -83,6 +83,7 @@ requests! {
     Webhooks(webhooks),
     Registry(registry),
     Freezes(freezes),
+    Restores(restores),
     Flows(flow),
     Host(flow::host),
 }

@@ -207,7 +207,7 @@ impl Draft<'_> {
                 let breaker = endpoint.health.breaker;
                 endpoint.health.breaker = breaker.map(|it| it.probing(admission.now, policy));
                 if let Some(effect) = effect {
-                    self.send(effect, false);
+                    self.send(effect);
                 }
                 self.put_endpoint(endpoint_id, endpoint, admission);
                 self.put_delivery(id, delivery, admission);

@@ -16,6 +16,7 @@ impl Engine {
         let Some(turn) = self.turn.take() else { return };
         add(&mut self.stats.not_saved, 1);
         self.stats.not_saved_at = Some(turn.admitted_at);
+        self.stats.not_saved_because = Some(error.to_string());
         for origin in turn.origins {
             match origin {
                 Origin::Caller(ticket) => {

@@ -186,6 +186,7 @@ impl Engine {
         self.stats.last_turn_at = Some(turn.admitted_at);
         if commit.time.is_some() {
             self.stats.not_saved_at = None;
+            self.stats.not_saved_because = None;
         }
         // Webhook calls say nothing about the lanes of channels.
         let has_effects = commit.effects.iter().any(|effect| endpoint(effect).is_none());

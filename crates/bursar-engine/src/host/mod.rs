@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use bursar_core::flow::Effect;
 use bursar_core::ids::Seed;
+use bursar_core::ledger::Admission;
+use bursar_core::restores::RestoreChange;
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Answer, Body, Request, TurnInput};
 use bursar_store::{Store, StoreError, turn};
@@ -224,6 +226,7 @@ impl<S: Store> Host<S> {
             Ok(Err(StoreError::Conflict)) => {
                 return Input::Failed(Failed { requests, cause: Cause::Conflict });
             }
+            Ok(Err(StoreError::WentBack(reason))) => self.begin_recheck(&requests, reason).await,
             Ok(Err(error)) => error,
             Err(_) => match self.was_saved(&requests).await {
                 Ok(false) => return Input::Failed(Failed { requests, cause: Cause::Panicked }),
@@ -233,6 +236,23 @@ impl<S: Store> Host<S> {
         };
         tokio::time::sleep(STORE_PAUSE).await;
         Input::NotSaved(error)
+    }
+
+    /// The books were put back: recheck mode begins before any other turn. Returns the error for the turn that found it.
+    async fn begin_recheck(&mut self, requests: &[Request], reason: String) -> StoreError {
+        let seed = Seed::join(requests.iter().map(|request| &request.admission.seed));
+        let admission = Admission::new(self.clock.now(), seed.child(["restore", &reason]));
+        let body = RestoreChange::noticed(&reason).into();
+        let requests = [Request { admission, body }];
+        self.store.trust_again();
+        let (rules, store) = (Arc::clone(&self.rules), &mut self.store);
+        match turn(store, &TurnInput::new(&rules, &requests)).await {
+            Ok(_) => StoreError::WentBack(reason),
+            Err(error) => {
+                self.store.distrust(&reason);
+                error
+            }
+        }
     }
 
     /// A turn that panicked is rolled back, unless it panicked after the commit: the host looks the commit up before it

@@ -10,9 +10,12 @@ use std::path::{Path, PathBuf};
 use bursar_core::flow::host::Naming;
 use bursar_core::ledger::pricing::Tariff;
 use bursar_core::money::Currency;
+use bursar_store::ClockKind;
 use serde::Deserialize;
 
+use crate::books::BooksOptions;
 use crate::failure::Failure;
+use crate::witness;
 
 pub use channels::{ChannelConfig, ProviderConfig};
 pub use webhooks::WebhooksConfig;
@@ -28,6 +31,8 @@ pub const FILE: &str = "bursar.toml";
 pub struct Config {
     pub default_bank_id: String,
     pub ledger: LedgerConfig,
+    pub store: StoreConfig,
+    pub restore: RestoreConfig,
     pub api: ApiConfig,
     pub review: ReviewConfig,
     pub limits: LimitsConfig,
@@ -61,6 +66,28 @@ pub struct LimitsConfig {
     /// Decimals, for currencies with another limit.
     #[serde(default)]
     pub largest_in: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreConfig {
+    /// Empty for the state directory of the user.
+    pub witness: PathBuf,
+    pub replicas: Replicas,
+}
+
+/// Whether a replica has every commit before it is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Replicas {
+    Asynchronous,
+    Synchronous,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreConfig {
+    pub recheck_days: u32,
 }
 
 #[derive(Debug, Deserialize)]
@@ -141,6 +168,15 @@ impl Config {
                 error.message()
             ))
         })
+    }
+
+    /// How a process with this clock opens its books.
+    pub fn books(&self, clock: ClockKind) -> BooksOptions {
+        BooksOptions {
+            clock,
+            witness: witness::directory(&self.store.witness),
+            has_synchronous_replicas: self.store.replicas == Replicas::Synchronous,
+        }
     }
 
     /// The finance team's chart, if one is configured.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_connect::{Connections, ErrorMap};
 use bursar_core::flow::host::Hosting;
+use bursar_core::ids::BooksId;
 use bursar_core::ledger::rulebook::Rulebook;
 use bursar_core::money::{Currency, Money};
 use bursar_core::rules::Rules;
@@ -37,6 +38,8 @@ impl Config {
             }
         }
         Ok(Rules {
+            // Set when the books are opened.
+            books: BooksId::NONE,
             rulebook,
             channels,
             payout_tariffs: markets.iter().map(|market| (market.currency, market.payout)).collect(),

@@ -69,6 +69,7 @@ impl Reader {
             | Content::ApiKey(_)
             | Content::Alert(_)
             | Content::Anchor(_)
+            | Content::ReportedPayment(_)
             | Content::Endpoint(_) => None,
         }))
     }

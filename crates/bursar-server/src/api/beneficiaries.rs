@@ -148,6 +148,7 @@ pub(super) async fn find(
         | Content::ApiKey(_)
         | Content::Alert(_)
         | Content::Anchor(_)
+        | Content::ReportedPayment(_)
         | Content::Endpoint(_) => Err(Problem::not_found("this id")),
     }
 }

@@ -307,6 +307,7 @@ const fn source(source: Source) -> &'static str {
         Source::Callback => "callback",
         Source::Query => "query",
         Source::Operator => "operator",
+        Source::Report => "report",
     }
 }
 

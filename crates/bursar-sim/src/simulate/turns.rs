@@ -175,7 +175,13 @@ impl World {
             Ok(commit) => Input::Saved(Box::new(commit)),
             Err(StoreError::Conflict) => Input::Failed(Failed { requests, cause: Cause::Conflict }),
             Err(StoreError::Corrupt(reason)) => return Err(StoreError::Corrupt(reason)),
-            Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
+            Err(
+                error @ (StoreError::Unavailable(_)
+                | StoreError::Unknown(_)
+                | StoreError::Missing(_)
+                | StoreError::Gone(_)
+                | StoreError::WentBack(_)),
+            ) => {
                 let Some(known) = self.processes.get(process) else { return Ok(()) };
                 let ends = Event::TurnEnds(known.incarnation, Box::new(Input::NotSaved(error)));
                 self.scene.after(PAUSE, ends);

@@ -84,8 +84,8 @@ impl Turn for MemoryTurn<'_> {
             let tally = memory.tallies.entry(name.clone()).or_default();
             *tally = tally.plus(*change);
         }
-        if let Some(freezes) = commit.control.as_ref().and_then(|control| control.freezes.clone()) {
-            memory.control = Control { version: memory.control.version.saturating_add(1), freezes };
+        if let Some(after) = commit.control.as_ref().and_then(|control| control.after.clone()) {
+            memory.control = after;
         }
         for write in &commit.records {
             memory.registry.insert(write.after.key(), write.after.clone());

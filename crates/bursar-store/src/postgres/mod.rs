@@ -12,6 +12,7 @@ mod control;
 pub(crate) mod copy;
 mod feed;
 mod flows;
+mod identity;
 mod lanes;
 mod load;
 mod lookup;
@@ -26,7 +27,7 @@ mod tallies;
 
 use std::time::Duration;
 
-use bursar_core::ids::CommitId;
+use bursar_core::ids::{BooksId, CommitId};
 use bursar_core::turn::{Commit, ReadPlan, ReadSet};
 use tokio_postgres::config::Host;
 use tokio_postgres::error::SqlState;
@@ -35,6 +36,7 @@ use tokio_postgres::{Client, Config, NoTls, Transaction};
 use self::merchants::Merchants;
 use self::session::{Session, Statements};
 use crate::chart_lines::ChartLines;
+use crate::identity::Position;
 use crate::schema::{self, SchemaVersion};
 use crate::{Store, StoreError, Turn};
 
@@ -78,6 +80,31 @@ pub struct Postgres {
     merchants: Merchants,
     /// All reads come from one snapshot, which is lost with the connection.
     is_of_one_moment: bool,
+    /// What a process that writes has seen of the books, to notice that they were put back.
+    pub(crate) seen: Seen,
+}
+
+/// What a process has seen of the books.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) id: Option<BooksId>,
+    /// The last commit of this process.
+    pub(crate) position: Option<Position>,
+    /// Replicas have every commit before it is answered, so another server is no sign of a loss.
+    pub(crate) has_all_on_replicas: bool,
+    /// Why the books are not trusted: recheck mode must begin first.
+    pub(crate) went_back: Option<String>,
+    new_server: NewServer,
+}
+
+/// After recheck mode has begun, the books name the server that they are on now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum NewServer {
+    #[default]
+    None,
+    /// The turn that begins recheck mode is under way.
+    Beginning,
+    Begun,
 }
 
 pub struct PostgresTurn<'s> {
@@ -85,6 +112,7 @@ pub struct PostgresTurn<'s> {
     statements: &'s Statements,
     lines: &'s mut ChartLines,
     merchants: &'s mut Merchants,
+    position: &'s mut Option<Position>,
     /// As of the first load.
     merchants_version: Option<i64>,
 }
@@ -135,8 +163,16 @@ impl Postgres {
 
     async fn connected(config: Config, used_for: Use, client: Client) -> Result<Self, StoreError> {
         let lines = row::chart_lines(&client).await?;
-        let (statements, merchants) = (Statements::default(), Merchants::default());
-        Ok(Self { config, used_for, client, statements, lines, merchants, is_of_one_moment: false })
+        Ok(Self {
+            config,
+            used_for,
+            client,
+            statements: Statements::default(),
+            lines,
+            merchants: Merchants::default(),
+            is_of_one_moment: false,
+            seen: Seen::default(),
+        })
     }
 
     pub(crate) async fn open_at(config: Config) -> Result<Self, StoreError> {
@@ -171,7 +207,7 @@ impl Postgres {
         // The URL may lead to another server now, whose versions are unrelated.
         self.merchants = Merchants::default();
         self.lines = row::chart_lines(&self.client).await?;
-        Ok(())
+        self.look_again().await
     }
 }
 
@@ -213,13 +249,26 @@ impl Store for Postgres {
 
     async fn begin(&mut self) -> Result<PostgresTurn<'_>, StoreError> {
         self.reconnect().await?;
+        if let Some(reason) = &self.seen.went_back {
+            return Err(StoreError::WentBack(reason.clone()));
+        }
+        if self.seen.new_server == NewServer::Begun {
+            self.name_server().await?;
+            self.seen.new_server = NewServer::None;
+        }
         let transaction = self.client.transaction().await.map_err(|error| classify(&error))?;
         // A process that stalls in a COPY holds locks too, but is not idle for the server.
         let limit = "SET LOCAL statement_timeout = '10s'";
         transaction.batch_execute(limit).await.map_err(|error| classify(&error))?;
         let (statements, lines) = (&self.statements, &mut self.lines);
-        let merchants = &mut self.merchants;
-        Ok(PostgresTurn { transaction, statements, lines, merchants, merchants_version: None })
+        Ok(PostgresTurn {
+            transaction,
+            statements,
+            lines,
+            merchants: &mut self.merchants,
+            position: &mut self.seen.position,
+            merchants_version: None,
+        })
     }
 
     async fn has_commit(&mut self, id: CommitId) -> Result<bool, StoreError> {
@@ -227,6 +276,22 @@ impl Store for Postgres {
         let sql = "SELECT 1 FROM commits WHERE id = $1";
         let found = self.client.query_opt(sql, &[&id.uuid()]).await;
         Ok(found.map_err(|error| classify(&error))?.is_some())
+    }
+
+    fn saved(&mut self) {
+        if self.seen.new_server == NewServer::Beginning {
+            self.seen.new_server = NewServer::Begun;
+        }
+    }
+
+    fn trust_again(&mut self) {
+        self.seen.went_back = None;
+        self.seen.new_server = NewServer::Beginning;
+    }
+
+    fn distrust(&mut self, reason: &str) {
+        self.seen.went_back = Some(reason.to_owned());
+        self.seen.new_server = NewServer::None;
     }
 
     async fn back_off(&mut self, pause: Duration) {
@@ -246,14 +311,20 @@ impl Turn for PostgresTurn<'_> {
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
         let session = Session { client: &self.transaction, statements: self.statements };
         let read = self.merchants_version;
-        let new_lines = save::save(&session, self.lines, (id, commit), read).await?;
+        let (new_lines, end) = save::save(&session, self.lines, (id, commit), read).await?;
         self.transaction.commit().await.map_err(|error| match classify(&error) {
             StoreError::Conflict => StoreError::Conflict,
             // After any error but a conflict the outcome of the commit is unknown.
             StoreError::Unavailable(reason)
             | StoreError::Unknown(reason)
+            | StoreError::Missing(reason)
+            | StoreError::Gone(reason)
+            | StoreError::WentBack(reason)
             | StoreError::Corrupt(reason) => StoreError::Unknown(reason),
         })?;
+        if let (Some(known), Some(end)) = (self.position.as_mut(), end) {
+            *known = known.after(commit, end);
+        }
         self.lines.remember(new_lines);
         Ok(())
     }

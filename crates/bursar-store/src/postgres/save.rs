@@ -35,7 +35,7 @@ const COMMIT: &str =
     "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES ($1, $2, $3, $4, $5, $6)";
 const HEAD: &str = "UPDATE head SET seq = $1, time = $2, chain_hash = $3, switches_version = $4, merchants_version = $5";
 
-/// Returns the chart lines that it inserted.
+/// Returns the chart lines that it inserted, and the end of the chain.
 ///
 /// Statements are pipelined and run in the order in which they are written here. A later statement runs even if an
 /// earlier one wrote too few rows, so the turn checks every count before it commits.
@@ -44,7 +44,7 @@ pub(super) async fn save(
     lines: &ChartLines,
     (id, commit): (CommitId, &Commit),
     merchants_version: Option<i64>,
-) -> Result<NewLines, StoreError> {
+) -> Result<(NewLines, Option<(u64, [u8; 32])>), StoreError> {
     let (numbers, new_lines) = accounts::chart_lines(session, lines, &commit.accounts).await?;
     session.prepare_all(&rows::STATEMENTS).await?;
     session.prepare_all(&accounts::STATEMENTS).await?;
@@ -90,8 +90,8 @@ pub(super) async fn save(
     let head = head.first().ok_or_else(|| damaged("the head is missing"))?;
     let is_same = Some(get(head, 4)?) == merchants_version;
     registry::check(session, commit, is_same).await?;
-    link(session, (id, commit), &digests, head).await?;
-    Ok(new_lines)
+    let end = link(session, (id, commit), &digests, head).await?;
+    Ok((new_lines, end))
 }
 
 /// Computed while the server runs the statements that were sent before.
@@ -141,14 +141,14 @@ fn keys<'c>(changes: &[&'c HoldWrite]) -> (Vec<i64>, Vec<&'c str>) {
     changes.iter().map(key).unzip()
 }
 
-/// Appends the commit to the hash chain. The turn holds the lock of the head, so no other turn commits meanwhile.
+/// Appends the commit to the hash chain, and returns its end. The turn holds the lock of the head, so no other turn commits meanwhile.
 async fn link(
     session: &Session<'_, Transaction<'_>>,
     (id, commit): (CommitId, &Commit),
     digests: &Digests,
     row: &Row,
-) -> Result<(), StoreError> {
-    let Some(decided) = commit.time else { return Ok(()) };
+) -> Result<Option<(u64, [u8; 32])>, StoreError> {
+    let Some(decided) = commit.time else { return Ok(None) };
     let seq = get::<i64>(row, 0)?.saturating_add(1);
     let last = get::<Option<i64>>(row, 2)?.map(to_time).transpose()?;
     // Another process may have committed since this one read the clock.
@@ -156,6 +156,7 @@ async fn link(
     let hash = chain(hash(row, 1)?, time, digests);
     let switches_version = control::next_version(commit, get(row, 3)?)?;
     let merchants_version = registry::next_merchants_version(commit, get(row, 4)?);
+    let end = (u64::try_from(seq).map_err(damaged)?, hash);
     let (uuid, time, hash) = (id.uuid(), time.as_microsecond(), hash.as_slice());
     let digests = digests.to_bytes();
     let digests = digests.as_slice();
@@ -165,5 +166,6 @@ async fn link(
     let (linked, moved) =
         join(session.write(COMMIT, &commit, 1), session.write(HEAD, &head, 1)).await;
     linked?;
-    moved
+    moved?;
+    Ok(Some(end))
 }

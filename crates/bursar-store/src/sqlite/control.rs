@@ -1,13 +1,13 @@
-//! Freezes, and their version, which every turn that sends something relies on.
+//! What holds payouts back, and its version, which every turn that sends or releases money relies on.
 
 use bursar_core::freezes::Control;
 use bursar_core::turn::Commit;
 use rusqlite::{Connection, params};
 
-use super::classify;
 use super::load::{all, one};
 use super::row::get;
 use super::save::write_one;
+use super::{classify, identity};
 use crate::StoreError;
 use crate::chart_lines::damaged;
 
@@ -18,7 +18,8 @@ pub(super) fn load(connection: &Connection) -> Result<Control, StoreError> {
             let scope = serde_json::from_str(&scope).map_err(damaged)?;
             Ok((scope, serde_json::from_str(&freeze).map_err(damaged)?))
         })?;
-    Ok(Control { version: version(connection)?, freezes: freezes.into_iter().collect() })
+    let (version, restore) = (version(connection)?, identity::restore(connection)?);
+    Ok(Control { version, freezes: freezes.into_iter().collect(), restore })
 }
 
 fn version(connection: &Connection) -> Result<u64, StoreError> {
@@ -32,13 +33,16 @@ pub(super) fn save(connection: &Connection, commit: &Commit) -> Result<(), Store
     if version(connection)? != control.version {
         return Err(StoreError::Conflict);
     }
-    let Some(freezes) = &control.freezes else { return Ok(()) };
+    let Some(Control { freezes, restore, .. }) = &control.after else { return Ok(()) };
     connection.execute("DELETE FROM freezes", []).map_err(|error| classify(&error))?;
     for (scope, freeze) in freezes {
         let scope = serde_json::to_string(scope).map_err(damaged)?;
         let freeze = serde_json::to_string(freeze).map_err(damaged)?;
         let sql = "INSERT INTO freezes (scope, details) VALUES (?1, ?2)";
         write_one(connection, sql, params![scope, freeze])?;
+    }
+    if let Some(restore) = restore {
+        identity::set_restore(connection, restore)?;
     }
     write_one(connection, "UPDATE head SET control_version = control_version + 1", [])
 }

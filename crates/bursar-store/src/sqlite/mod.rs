@@ -6,6 +6,7 @@ mod closings;
 mod control;
 pub(crate) mod feed;
 pub(crate) mod flows;
+mod identity;
 mod load;
 mod lookup;
 mod query;
@@ -26,7 +27,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, ffi};
 
 use self::account_index::AccountIndex;
+pub use self::identity::Place;
 use crate::chart_lines::ChartLines;
+use crate::identity::Position;
 use crate::schema::{self, SchemaVersion};
 use crate::{Store, StoreError, Turn};
 
@@ -45,6 +48,9 @@ pub struct Sqlite {
     pub(crate) connection: Connection,
     pub(crate) lines: ChartLines,
     account_index: AccountIndex,
+    place: Place,
+    /// The last commit. No other process writes, so another end of the chain means that the file was overwritten.
+    pub(crate) position: Option<Position>,
     /// Released when the store is dropped, or when the process dies. A reader has none.
     lock: Option<File>,
 }
@@ -54,6 +60,8 @@ pub struct SqliteTurn<'s> {
     transaction: Transaction<'s>,
     lines: &'s mut ChartLines,
     account_index: &'s mut AccountIndex,
+    place: &'s Place,
+    position: &'s mut Option<Position>,
 }
 
 impl Sqlite {
@@ -84,7 +92,8 @@ impl Sqlite {
         // SQLite gives its log the permissions of the database.
         let mut options = File::options();
         let options = options.create(true).append(true).mode(0o600);
-        options.open(directory.join(FILE)).map_err(|error| failed("write in", error))?;
+        let file = options.open(directory.join(FILE)).map_err(|error| failed("write in", error))?;
+        let place = Place::new(directory, &file).map_err(|error| failed("read", error))?;
         make_private(directory).map_err(|error| failed("keep other users out of", error))?;
         let mut connection =
             Connection::open(directory.join(FILE)).map_err(|error| classify(&error))?;
@@ -95,7 +104,10 @@ impl Sqlite {
         let lines = row::chart_lines(&connection)?;
         let account_index = AccountIndex::default();
         account_index.extend(&mut connection);
-        Ok(Self { connection, lines, account_index, lock: Some(lock) })
+        let (lock, position) = (Some(lock), None);
+        let store = Self { connection, lines, account_index, place, position, lock };
+        store.place.check()?;
+        Ok(store)
     }
 
     /// The version of the schema of existing books.
@@ -105,11 +117,16 @@ impl Sqlite {
 
     /// Opens the books read-only, beside the process that writes them. Fails if their schema is of another version.
     pub fn reader(directory: &Path) -> Result<Self, StoreError> {
+        let file = File::open(directory.join(FILE));
+        let place = file.and_then(|file| Place::new(directory, &file)).map_err(|error| {
+            StoreError::Unavailable(format!("cannot read {}: {error}", directory.display()))
+        })?;
         let connection = open_read_only(directory)?;
         schema(&connection)?.check()?;
         connection.set_prepared_statement_cache_capacity(64);
         let lines = row::chart_lines(&connection)?;
-        Ok(Self { connection, lines, account_index: AccountIndex::default(), lock: None })
+        let (account_index, position, lock) = (AccountIndex::default(), None, None);
+        Ok(Self { connection, lines, account_index, place, position, lock })
     }
 
     /// Sets the number of transactions in a slice of the account index: a small one lets a short test write slices.
@@ -154,6 +171,10 @@ impl Store for Sqlite {
     type Turn<'s> = SqliteTurn<'s>;
 
     async fn begin(&mut self) -> Result<SqliteTurn<'_>, StoreError> {
+        self.place.check()?;
+        if self.position.is_none() {
+            self.position = Some(identity::position(&self.connection)?);
+        }
         self.account_index.extend_if_full(&mut self.connection);
         let behavior = TransactionBehavior::Immediate;
         let transaction = self
@@ -164,6 +185,8 @@ impl Store for Sqlite {
             transaction,
             lines: &mut self.lines,
             account_index: &mut self.account_index,
+            place: &self.place,
+            position: &mut self.position,
         })
     }
 
@@ -182,14 +205,21 @@ impl Turn for SqliteTurn<'_> {
     }
 
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
-        let new_lines = save::save(&self.transaction, self.lines, id, commit)?;
+        // Until the commit is known to be saved, the end of the chain is not known.
+        let known = self.position.take();
+        let (new_lines, end) = save::save(&self.transaction, self.lines, (id, commit), known)?;
+        self.place.check()?;
         self.transaction.commit().map_err(|error| match classify(&error) {
             // The log may hold the whole commit in spite of a disk error: the turn looks it up before it answers.
             StoreError::Unavailable(reason) => StoreError::Unknown(reason),
-            known @ (StoreError::Conflict | StoreError::Unknown(_) | StoreError::Corrupt(_)) => {
-                known
-            }
+            known @ (StoreError::Conflict
+            | StoreError::Unknown(_)
+            | StoreError::Missing(_)
+            | StoreError::Gone(_)
+            | StoreError::WentBack(_)
+            | StoreError::Corrupt(_)) => known,
         })?;
+        *self.position = end;
         // After the commit: SQLite reuses the row ids of a transaction that was rolled back.
         self.lines.remember(new_lines);
         self.account_index.add(commit.transactions.len());

@@ -14,20 +14,21 @@ use super::load::prepare;
 use super::{classify, closings, control, feed, flows, registry, rows, tallies};
 use crate::StoreError;
 use crate::chain_row::CHAIN_VERSION;
-use crate::chart_lines::{ChartLines, NewLines};
+use crate::chart_lines::{ChartLines, NewLines, damaged};
+use crate::identity::Position;
 
 /// Number of flows from which encoding them on a second thread is faster.
 const MANY: usize = 64;
 
-/// Returns the chart lines that it inserted.
+/// Returns the chart lines that it inserted, and the end of the chain. The chain must end where the process has left it.
 pub(super) fn save(
     connection: &Connection,
     lines: &ChartLines,
-    id: CommitId,
-    commit: &Commit,
-) -> Result<NewLines, StoreError> {
+    (id, commit): (CommitId, &Commit),
+    known: Option<Position>,
+) -> Result<(NewLines, Option<Position>), StoreError> {
     if commit.flows.len() < MANY {
-        return write_all(connection, lines, (id, commit), || Texts::new(commit));
+        return write_all(connection, lines, (id, commit), known, || Texts::new(commit));
     }
     thread::scope(|scope| {
         let spawned = thread::Builder::new().spawn_scoped(scope, || Texts::new(commit));
@@ -36,7 +37,7 @@ pub(super) fn save(
             // The system has no thread left.
             Err(_) => Texts::new(commit),
         };
-        write_all(connection, lines, (id, commit), texts)
+        write_all(connection, lines, (id, commit), known, texts)
     })
 }
 
@@ -58,13 +59,19 @@ fn write_all(
     connection: &Connection,
     lines: &ChartLines,
     (id, commit): (CommitId, &Commit),
+    known: Option<Position>,
     texts: impl FnOnce() -> Texts,
-) -> Result<NewLines, StoreError> {
+) -> Result<(NewLines, Option<Position>), StoreError> {
     let mut new_lines = NewLines::new();
-    let Some(time) = commit.time else { return Ok(new_lines) };
+    let Some(time) = commit.time else { return Ok((new_lines, known)) };
     let (seq, previous): (i64, [u8; 32]) = connection
         .query_row("SELECT seq, chain_hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(|error| classify(&error))?;
+    let is_known = |known: &Position| (i64::try_from(known.seq), known.hash) == (Ok(seq), previous);
+    if !known.as_ref().is_none_or(is_known) {
+        let why = "the file was overwritten while this process used it".to_owned();
+        return Err(StoreError::Gone(why));
+    }
     let seq = seq.saturating_add(1);
     rows::insert(connection, id, &commit.transactions)?;
     let mut statement = prepare(connection, ACCOUNT)?;
@@ -95,7 +102,8 @@ fn write_all(
     let values = params![seq, time.as_microsecond(), hash.as_slice()];
     let sql = "UPDATE head SET seq = ?1, time = ?2, chain_hash = ?3 WHERE seq = ?1 - 1";
     write_one(connection, sql, values)?;
-    Ok(new_lines)
+    let seq = u64::try_from(seq).map_err(damaged)?;
+    Ok((new_lines, known.map(|known| known.after(commit, (seq, hash)))))
 }
 
 /// The number of a chart line. Inserts a new line.

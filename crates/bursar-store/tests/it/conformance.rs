@@ -130,6 +130,7 @@ fn kinds(answer: &Answer) -> Vec<String> {
         Reply::PayIns(payins::Reply::PayIn(given)) => flow(given.is_replay),
         Reply::Payouts(payouts::Reply::Accepted(_))
         | Reply::Freezes(_)
+        | Reply::Restores(_)
         | Reply::Flows(flow::Reply::Accepted(_)) => vec!["accepted".to_owned()],
         Reply::Flows(flow::Reply::Claimed(reply)) => vec!["claimed".to_owned(); reply.flows.len()],
         Reply::Registry(_) => vec!["registered".to_owned()],

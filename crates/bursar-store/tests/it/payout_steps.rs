@@ -3,7 +3,7 @@
 use bursar_core::flow::{self, ClaimDue, EffectOutcome};
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::idempotency::Key;
-use bursar_core::ids::{FlowId, PayoutId, reference};
+use bursar_core::ids::{BooksId, FlowId, PayoutId, first_reference};
 use bursar_core::ledger::Admission;
 use bursar_core::payins::{NewPayIn, ProviderStatus};
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
@@ -34,8 +34,9 @@ pub(crate) fn body(
     let key = Key::new(text("test"), format!("{name}-{b}"));
     if name == "create" {
         let id = PayoutId::new(admission.now, &admission.seed, 0);
-        made.push((id, reference(admission.now, &admission.seed, &id.to_string(), 1)));
-        let payout = new_payout(&format!("m{a}"), &amount.to_string());
+        let merchant = format!("m{a}");
+        made.push((id, first_reference(BooksId::NONE, &merchant, key.value())));
+        let payout = new_payout(&merchant, &amount.to_string());
         return payouts::Create { key, payout, actor: None, workflow: None }.into();
     }
     let index = usize::from(b) % made.len().max(1);

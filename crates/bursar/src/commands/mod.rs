@@ -1,6 +1,7 @@
 //! The command line.
 
 mod check;
+mod init;
 mod ledger;
 mod numscript;
 mod remote;
@@ -35,7 +36,8 @@ enum Command {
     Demo(bursar_demo::Arguments),
     /// Check the configuration, the chart of accounts, and every template against its mapping
     Check(check::Arguments),
-    /// Migrate the schema of a data directory or database
+    Init(init::Arguments),
+    /// Migrate the schema of existing books
     Migrate(ledger::MigrateArguments),
     /// Post events, and read and verify the books
     #[command(subcommand)]
@@ -82,6 +84,7 @@ impl Arguments {
         match self.command {
             Command::Demo(arguments) => arguments.run(config),
             Command::Check(arguments) => arguments.run(config),
+            Command::Init(arguments) => arguments.run(config),
             Command::Migrate(arguments) => arguments.run(config),
             Command::Ledger(command) => command.run(config),
             Command::Numscript(command) => command.run(),

@@ -10,6 +10,7 @@ use bursar_core::flow::host::Hosting;
 use bursar_core::money::Currency;
 use bursar_core::payouts::channel::Channel;
 use bursar_core::rules::Rules;
+use bursar_node::books::{check_absent, make_unless_there};
 use bursar_node::config::Config;
 use bursar_node::failure::Failure;
 use bursar_node::host::{ClusterArguments, EngineName, relay};
@@ -18,7 +19,7 @@ use bursar_node::rulebook::load_rulebook;
 use bursar_node::signals::stop;
 use bursar_node::terminal;
 use bursar_server::{Settings, WebhookSettings, key_digest};
-use bursar_store::Location;
+use bursar_store::{ClockKind, Location};
 use clap::Args;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -45,6 +46,9 @@ pub(crate) struct Arguments {
     /// Use a test clock, moved by `POST /v1/test-clock/advance`; for one process, never for real money
     #[arg(long)]
     test_clock: bool,
+    /// Make new books if there are none, and this machine knows of none that are gone
+    #[arg(long)]
+    init: bool,
 }
 
 /// How long a stopping process waits for effects in flight. The next process queries the channels about effects that did
@@ -79,7 +83,13 @@ impl Arguments {
         let listener = listen(self.listen).await?;
         let address = listener.local_addr()?;
         let stopped = stop()?;
-        let mut node = Node::start(&location, Arc::clone(&rules), outside, self.test_clock).await?;
+        let clock = if self.test_clock { ClockKind::Test } else { ClockKind::Real };
+        let books = config.books(clock);
+        if self.init && !location.exists().await? {
+            check_absent(&location, books.witness.as_deref())?;
+            make_unless_there(&location, clock).await?;
+        }
+        let mut node = Node::start(&location, Arc::clone(&rules), outside, books).await?;
         settings.webhooks.vault.clone_from(&node.vault);
         announce(&location, self.engine, &rules, node.vault.is_some());
         if settings.admin_key.is_none() {

@@ -64,6 +64,7 @@ mod here {
     use bursar_node::signals::stop;
     use bursar_node::{temporal, terminal};
     use bursar_server::App;
+    use bursar_store::ClockKind;
     use bursar_temporal::{HostPort, Relay, Worker};
     use tokio::runtime::Builder;
 
@@ -97,7 +98,8 @@ mod here {
                 Some(address) => Some(listen(address).await?),
                 None => None,
             };
-            let mut node = Node::start(&location, Arc::clone(&rules), outside, false).await?;
+            let books = config.books(ClockKind::Real);
+            let mut node = Node::start(&location, Arc::clone(&rules), outside, books).await?;
             // A closed standard output must not stop the worker.
             if let Some(address) = listener.as_ref().and_then(|it| it.local_addr().ok()) {
                 drop(terminal::say(&format!("listening on http://{address}")));

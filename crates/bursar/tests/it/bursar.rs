@@ -1,6 +1,9 @@
 //! Runs the binary and reads its output.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::scratch::Scratch;
 
@@ -9,6 +12,16 @@ pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+/// The state directory of this test and its processes: witnesses of earlier tests must not know their paths.
+pub(crate) fn state_home() -> &'static Path {
+    static HOME: OnceLock<PathBuf> = OnceLock::new();
+    HOME.get_or_init(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+        let name = format!("state/{}-{since}", std::process::id());
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+    })
 }
 
 /// Runs `bursar` with these arguments in an empty directory.
@@ -20,6 +33,7 @@ pub(crate) fn bursar_with(arguments: &[&str], variables: &[(&str, &str)]) -> Run
     let scratch = Scratch::new();
     let output = Command::new(env!("CARGO_BIN_EXE_bursar"))
         .args(arguments)
+        .env("XDG_STATE_HOME", state_home())
         .envs(variables.iter().copied())
         .current_dir(scratch.path())
         .output()

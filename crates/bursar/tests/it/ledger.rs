@@ -24,9 +24,18 @@ pub(crate) fn payins(count: u32) -> String {
     (0..count).map(line).collect::<Vec<_>>().join("\n")
 }
 
+fn place(data: &str) -> &'static str {
+    if data.contains("dbname=") { "--database-url" } else { "--data" }
+}
+
+/// Makes the books, unless they are there.
+pub(crate) fn make(data: &str) {
+    let run = bursar(&["init", place(data), data]);
+    assert!(run.code == 0 || run.stderr.contains("already"), "{}", run.stderr);
+}
+
 pub(crate) fn ledger(arguments: &[&str], data: &str) -> Run {
-    let place = if data.contains("dbname=") { "--database-url" } else { "--data" };
-    bursar(&[&["ledger"], arguments, &[place, data]].concat())
+    bursar(&[&["ledger"], arguments, &[place(data), data]].concat())
 }
 
 pub(crate) fn trial_balance(data: &str) -> Value {
@@ -39,6 +48,7 @@ fn an_import_that_is_repeated_is_posted_once() {
     let file = scratch.file("events.ndjson", &payins(500));
     let data = scratch.path().join("data").display().to_string();
     let import = ["import", &file, "--batch", "64"];
+    make(&data);
     assert_eq!(ledger(&import, &data).ok(), "500 posted, 0 had been posted before, 0 refused\n");
     let once = trial_balance(&data);
     assert_eq!(once["balanced"], true);
@@ -55,9 +65,8 @@ fn an_import_that_is_repeated_is_posted_once() {
 
 /// Starts an import, sends it this many lines and leaves it waiting for more.
 pub(crate) fn import_begun(lines: &str, count: usize, data: &str) -> Child {
-    let place = if data.contains("dbname=") { "--database-url" } else { "--data" };
     let mut child = Command::new(env!("CARGO_BIN_EXE_bursar"))
-        .args(["ledger", "import", "-", "--batch", "50", place, data])
+        .args(["ledger", "import", "-", "--batch", "50", place(data), data])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -72,6 +81,8 @@ pub(crate) fn import_begun(lines: &str, count: usize, data: &str) -> Child {
 fn killed_imports_lose_and_double_nothing(data: &str, whole: &str, scratch: &Scratch) {
     let lines = payins(4_000);
     let file = scratch.file("events.ndjson", &lines);
+    make(whole);
+    make(data);
     ledger(&["import", &file], whole).ok();
     for count in [1, 60, 400, 130, 1_500, 900, 3_000, 2_200] {
         let mut child = import_begun(&lines, count, data);
@@ -111,6 +122,8 @@ fn a_postgres_that_crashes_under_an_import_loses_and_doubles_nothing() {
     let lines = payins(3_000);
     let file = scratch.file("events.ndjson", &lines);
     let whole = scratch.path().join("whole").display().to_string();
+    make(&whole);
+    make(&cluster.url());
     ledger(&["import", &file], &whole).ok();
     for count in [700, 1_900] {
         let mut child = import_begun(&lines, count, &cluster.url());
@@ -130,6 +143,7 @@ fn a_postgres_that_crashes_under_an_import_loses_and_doubles_nothing() {
 fn a_debt_is_a_receivable_and_a_statement_adds_up() {
     let scratch = Scratch::new();
     let data = scratch.path().join("data").display().to_string();
+    make(&data);
     let post = |event: &str, reference: &str, vars: Value| {
         let event = json!({"event": event, "reference": reference, "vars": vars}).to_string();
         ledger(&["post", &event], &data).ok();
@@ -185,6 +199,7 @@ fn a_refused_line_does_not_stop_the_rest() {
     ];
     let file = scratch.file("events.ndjson", &format!("{}\n{good}\n", lines.join("\n")));
     let data = scratch.path().join("data").display().to_string();
+    make(&data);
     let run = ledger(&["import", &file], &data);
     assert_eq!(run.stdout, "2 posted, 0 had been posted before, 6 refused\n");
     let folder = scratch.path().display().to_string();
@@ -216,6 +231,7 @@ fn a_changed_row_is_found_with_what_and_where() {
     .map(|(number, (what, sql))| {
         let data = scratch.path().join(format!("data{number}"));
         let name = data.display().to_string();
+        make(&name);
         ledger(&["import", &file, "--batch", "5"], &name).ok();
         Connection::open(data.join("bursar.sqlite")).unwrap().execute_batch(sql).unwrap();
         let run = ledger(&["verify"], &name);
@@ -247,7 +263,7 @@ fn a_data_directory_that_cannot_be_used_is_named() {
     .unwrap();
     let damaged = ledger(&["accounts"], &data.display().to_string()).refused();
     let newer = scratch.path().join("newer");
-    bursar(&["migrate", "--data", &newer.display().to_string()]).ok();
+    make(&newer.display().to_string());
     Connection::open(newer.join("bursar.sqlite"))
         .unwrap()
         .execute_batch("INSERT INTO refinery_schema_history VALUES (99, 'future', '2030-01-01T00:00:00Z', '1')")
@@ -255,6 +271,6 @@ fn a_data_directory_that_cannot_be_used_is_named() {
     let newer = ledger(&["accounts"], &newer.display().to_string()).refused();
     let empty =
         ledger(&["accounts"], &scratch.path().join("empty").display().to_string()).refused();
-    let nowhere = bursar(&["migrate", "--data", "/proc/nowhere"]).refused();
+    let nowhere = bursar(&["init", "--data", "/proc/nowhere"]).refused();
     insta::assert_snapshot!([damaged, newer, empty, nowhere].join("").replace(&folder, "[folder]"));
 }

@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use serde_json::Value;
 
+use crate::bursar::state_home;
 use crate::caller::{Answer, Caller};
 
 /// A `bursar` server process, killed on drop.
@@ -36,6 +37,7 @@ impl Process {
     ) -> Option<Self> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bursar"))
             .args(arguments)
+            .env("XDG_STATE_HOME", state_home())
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(log)

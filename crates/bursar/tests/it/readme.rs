@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::bursar::state_home;
 use crate::cluster::Cluster;
 use crate::scratch::Scratch;
 
@@ -118,6 +119,7 @@ fn run(script: &str, ports: &Ports, scratch: &Scratch) -> String {
     let status = Command::new("timeout")
         .args(["--kill-after=5", TIMEOUT_S, "bash", &script])
         .env("PATH", std::env::join_paths(paths).unwrap())
+        .env("XDG_STATE_HOME", state_home())
         .current_dir(scratch.path())
         .stdin(Stdio::null())
         .stdout(File::create(&out).unwrap())

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::cluster::Cluster;
-use crate::ledger::{import_begun, ledger, payins, trial_balance};
+use crate::ledger::{import_begun, ledger, make, payins, trial_balance};
 use crate::scratch::Scratch;
 
 /// Runs a script with a temporary small disk at `$disk`. `$bursar` is the binary.
@@ -26,6 +26,7 @@ fn a_full_disk_keeps_what_was_answered_and_nothing_else() {
     let output = with_disk(
         &Scratch::new(),
         "mount -t tmpfs -o size=2m tmpfs $disk
+         $bursar init --data $disk/books > $disk/made
          $bursar ledger import $events --batch 200 --data $disk/books 2>&1 && exit 1
          $bursar ledger verify --data $disk/books
          mount -o remount,size=100m $disk
@@ -48,6 +49,7 @@ fn a_full_disk_keeps_what_was_answered_and_nothing_else() {
 
     let scratch = Scratch::new();
     let whole = scratch.path().join("whole").display().to_string();
+    make(&whole);
     ledger(&["import", &scratch.file("events.ndjson", &payins(5_000))], &whole).ok();
     let found: serde_json::Value = serde_json::from_str(lines[4]).unwrap();
     assert_eq!(found, trial_balance(&whole));
@@ -60,6 +62,7 @@ fn a_disk_that_turned_read_only_is_named() {
         &Scratch::new(),
         "mount -t tmpfs tmpfs $disk
          head -n 100 $events > $disk/some
+         $bursar init --data $disk/books > $disk/made
          $bursar ledger import $disk/some --data $disk/books
          mount -o remount,ro $disk
          $bursar ledger import $events --data $disk/books 2>&1 && exit 1
@@ -75,6 +78,7 @@ fn a_second_process_on_one_data_directory_is_refused() {
     let scratch = Scratch::new();
     let data = scratch.path().join("data").display().to_string();
     let lines = payins(200);
+    make(&data);
     let mut first = import_begun(&lines, 200, &data);
     let file = scratch.file("events.ndjson", &lines);
     // The first process waits for more lines. Once it has opened its books, other processes are rejected.
@@ -96,7 +100,8 @@ fn a_server_that_is_away_is_named() {
     let url = cluster.url();
     let scratch = Scratch::new();
     let file = scratch.file("events.ndjson", &payins(10));
-    assert!(ledger(&["accounts"], &url).refused().contains("there are no books in this database"));
+    assert!(ledger(&["accounts"], &url).refused().contains("there are no books in PostgreSQL"));
+    make(&url);
     ledger(&["import", &file], &url).ok();
     cluster.crash();
     for command in [&["import", &file][..], &["accounts"], &["verify"]] {

@@ -47,7 +47,8 @@ impl House {
 
     fn open(&self) -> Process {
         let [data, books, config, file, serve] = self.arguments();
-        let arguments = [&*serve, "--listen", "127.0.0.1:0", &data, &books, &config, &file];
+        let arguments =
+            [&*serve, "--init", "--listen", "127.0.0.1:0", &data, &books, &config, &file];
         Process::start(&arguments, &[("BURSAR_ADMIN_KEY", "operator")])
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::bursar::{Run, bursar};
+use crate::ledger::{ledger, make};
 use crate::scratch::Scratch;
 
 /// A reference that a spreadsheet would run.
@@ -34,12 +34,9 @@ fn books() -> (Scratch, String) {
     let scratch = Scratch::new();
     let file = scratch.file("events.ndjson", &lines.join("\n"));
     let data = scratch.path().join("data").display().to_string();
-    bursar(&["ledger", "import", &file, "--data", &data]).ok();
+    make(&data);
+    ledger(&["import", &file], &data).ok();
     (scratch, data)
-}
-
-fn ledger(arguments: &[&str], data: &str) -> Run {
-    bursar(&[&["ledger"], arguments, &["--data", data]].concat())
 }
 
 /// Ids are different in every run.
@@ -228,6 +225,7 @@ fn a_long_list_is_cut_into_tables_and_nothing_is_left_out() {
     let lines: Vec<String> = (0..2_001).map(line).collect();
     let file = scratch.file("events.ndjson", &lines.join("\n"));
     let data = scratch.path().join("data").display().to_string();
+    make(&data);
     ledger(&["import", &file], &data).ok();
     let table = ledger(&["statement", "m1"], &data).ok();
     assert_eq!(table.matches("PAYIN_COLLECTION").count(), 2_001);

@@ -44,6 +44,8 @@ pub enum Source {
     Query,
     /// An operator who has investigated.
     Operator,
+    /// A provider's report about the time that a restore has lost.
+    Report,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! The machine as one table of every state and every event, and the rules that the table cannot show.
 
 mod decisions;
+mod recheck;
 mod stored;
 mod tries;
 
@@ -10,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::flow::{Flow, FlowState};
-use crate::ids::{FlowId, Seed};
+use crate::ids::FlowId;
 use crate::ledger::funds::Funds;
 use crate::money::Money;
 use crate::payouts::attempt::{Attempt, Evidence, Reported, Source, Verdict};
@@ -36,7 +37,7 @@ fn channel() -> Channel {
 }
 
 fn context(channel: &Channel, now: Timestamp) -> Context<'_> {
-    Context { now, seed: Seed::from(7), name: "po_1", channel, is_frozen: false }
+    Context { now, channel, is_frozen: false, restored: None }
 }
 
 /// A payout in this state whose only attempt has this many tries.
@@ -72,6 +73,7 @@ fn payout(state: State, tries: u32) -> Payout {
         hold_epoch: 1,
         released_by: None,
         proposal: None,
+        recheck: None,
     }
 }
 
@@ -240,7 +242,7 @@ fn every_state_of_a_payout_answers_every_event() {
                     format!("told {:?}, reported: {:?}", evidence.verdict, evidence.reported)
                 }
                 Event::Decided(decision) => format!("decided {:?}", decision.decision),
-                Event::Due | Event::CancelAsked => format!("{event:?}"),
+                Event::Due | Event::CancelAsked | Event::RecheckAsked => format!("{event:?}"),
             };
             let event = event
                 .replace("provider_reference: None", "")

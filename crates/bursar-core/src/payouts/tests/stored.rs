@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::flow::host::Host;
+use crate::ids::Seed;
 
 fn flow(payout: Payout) -> Flow {
     Flow {

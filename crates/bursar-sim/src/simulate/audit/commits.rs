@@ -33,8 +33,8 @@ impl Audit {
         self.follow_webhooks(commit, &calls.webhooks, times);
         self.follow_money(commit);
         // Requests come before claims: a freeze holds for its own commit too.
-        if let Some(freezes) = commit.control.as_ref().and_then(|write| write.freezes.as_ref()) {
-            self.frozen = freezes.keys().cloned().collect();
+        if let Some(after) = commit.control.as_ref().and_then(|write| write.after.as_ref()) {
+            self.frozen = after.freezes.keys().cloned().collect();
         }
         for call in &calls.channels {
             self.look_at_call(call);

@@ -245,8 +245,10 @@ fn describe(event: &Came) -> String {
     match event {
         Came::Submitted { outcome, .. } => format!("{outcome:?}"),
         Came::Queried { answer, .. } => format!("{answer:?}"),
-        Came::Due | Came::EvidenceReceived { .. } | Came::CancelAsked | Came::Decided(_) => {
-            String::new()
-        }
+        Came::Due
+        | Came::EvidenceReceived { .. }
+        | Came::CancelAsked
+        | Came::RecheckAsked
+        | Came::Decided(_) => String::new(),
     }
 }

@@ -19,6 +19,7 @@ pub(crate) fn causes(body: &Body, audit: &Audit) -> Vec<(FlowId, &'static str)> 
         }
         Request::Cancel(it) => Some((it.cancellation.id.into(), "cancel")),
         Request::Resolve(it) => Some((it.resolution.id.into(), ruled(it.resolution.decision))),
+        Request::AskAgain(it) => Some((it.id.into(), "recheck")),
         Request::Create(_) => None,
     };
     cause().into_iter().collect()
@@ -75,6 +76,7 @@ pub(crate) const fn outcome_name(event: &Event) -> &'static str {
         Event::Due => "due",
         Event::EvidenceReceived { evidence, .. } => said(evidence.verdict),
         Event::CancelAsked => "cancel",
+        Event::RecheckAsked => "recheck",
         Event::Decided(decision) => ruled(decision.decision),
     }
 }

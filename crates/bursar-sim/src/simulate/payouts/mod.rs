@@ -61,7 +61,7 @@ fn key(body: &Body) -> Option<&Key> {
         Request::Create(it) => Some(&it.key),
         Request::Cancel(it) => Some(&it.key),
         Request::Resolve(it) => Some(&it.key),
-        Request::Callback(_) => None,
+        Request::Callback(_) | Request::AskAgain(_) => None,
     }
 }
 
@@ -69,7 +69,9 @@ fn order(body: &Body) -> Option<Order> {
     let Body::Payouts(request) = body else { return None };
     let payout = match request {
         Request::Create(it) => &it.payout,
-        Request::Cancel(_) | Request::Resolve(_) | Request::Callback(_) => return None,
+        Request::Cancel(_) | Request::Resolve(_) | Request::Callback(_) | Request::AskAgain(_) => {
+            return None;
+        }
     };
     Order::new(&payout.merchant, &payout.currency, &payout.amount, PAYOUT_PRICE)
 }

@@ -15,7 +15,6 @@ mod world;
 use std::sync::Arc;
 
 use bursar_core::flow::check_version;
-use bursar_core::ids::Seed;
 use bursar_core::ledger::funds::Funds;
 use bursar_core::money::Money;
 use bursar_core::payouts::attempt::Attempt;
@@ -92,13 +91,14 @@ impl Around {
             hold_epoch: 1,
             released_by: None,
             proposal: None,
+            recheck: None,
         };
         Self { machine, profile, channel: profile.channel(), template, memory: Memory::default() }
     }
 
     fn context(&self, world: &World, now: Timestamp) -> Context<'_> {
         let (channel, is_frozen) = (&self.channel, world.is_frozen);
-        Context { now, seed: Seed::from(7), name: "payout", channel, is_frozen }
+        Context { now, channel, is_frozen, restored: None }
     }
 
     /// What a happening is for the machine, and when.

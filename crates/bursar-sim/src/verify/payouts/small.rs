@@ -266,6 +266,7 @@ impl Small {
                 let actor = actor(is_approver).to_owned();
                 Proposal { decision, actor, is_approver }
             }),
+            recheck: None,
         }
     }
 }

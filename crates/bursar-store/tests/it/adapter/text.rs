@@ -15,6 +15,7 @@ use bursar_core::payins;
 use bursar_core::payouts::{self, Order};
 use bursar_core::registry::{self, Record, hexadecimal};
 use bursar_core::rejection::Rejection;
+use bursar_core::restores;
 use bursar_core::turn::{AccountWrite, Answer, Ask, Commit, FlowWrite, HoldWrite, Reply};
 use bursar_core::webhooks::{self, DeliveriesStarted};
 use jiff::Timestamp;
@@ -48,8 +49,8 @@ pub(crate) fn rows(commit: &Commit) -> Vec<String> {
     rows.extend(commit.events.iter().map(event));
     rows.extend(commit.audit.iter().map(audit));
     rows.extend(commit.control.iter().map(|write| {
-        let freezes = write.freezes.as_ref();
-        let freezes = freezes.map(|all| all.iter().map(freeze).collect::<Vec<_>>());
+        let after = write.after.as_ref();
+        let freezes = after.map(|after| after.freezes.iter().map(freeze).collect::<Vec<_>>());
         json!(["control", write.version, freezes]).to_string()
     }));
     rows.extend(
@@ -138,6 +139,7 @@ pub(crate) fn answer(answer: &Answer) -> String {
         }
         Reply::Payouts(payouts::Reply::Accepted(it))
         | Reply::Freezes(freezes::Reply::Accepted(it))
+        | Reply::Restores(restores::Reply::Accepted(it))
         | Reply::Flows(flow::Reply::Accepted(it))
         | Reply::Host(host::Reply::Accepted(it)) => accepted(it),
         Reply::Registry(registry::Reply::Registered(it)) => {

@@ -165,6 +165,7 @@ fn payout(state: State) -> Payout {
         hold_epoch: 1,
         released_by: None,
         proposal: None,
+        recheck: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Registry records and freezes.
 
-use bursar_core::freezes::{Freeze, Scope, UnfreezeApproval};
+use bursar_core::freezes::{Approval, Freeze, Scope};
 use bursar_core::ids::{DeliveryId, EndpointId, Seed};
 use bursar_core::payouts::Beneficiary;
 use bursar_core::registry::{
@@ -38,7 +38,7 @@ pub(super) fn freezes() -> (Vec<String>, Vec<String>) {
         lifted_by: None,
     };
     let lifted = |is_approver| Freeze {
-        lifted_by: Some(UnfreezeApproval { actor: "ops2".to_owned(), is_approver }),
+        lifted_by: Some(Approval { actor: "ops2".to_owned(), is_approver }),
         ..freeze.clone()
     };
     let freezes = [freeze.clone(), lifted(false), lifted(true)];

@@ -16,7 +16,7 @@ use bursar_node::failure::Failure;
 use bursar_node::node::fresh_seed;
 use bursar_node::rulebook::load_rulebook;
 use bursar_node::terminal;
-use bursar_store::{AnyStore, Location, Query as _, SchemaVersion, StoreError, Walk as _, turn};
+use bursar_store::{AnyStore, Query as _, SchemaVersion, StoreError, Walk as _, turn};
 use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
 
@@ -31,24 +31,13 @@ pub(super) struct Books {
 }
 
 impl Books {
-    /// Opens existing books; a report must not create new ones.
+    /// Opens the books for a report, beside the processes that use them.
     pub(super) fn existing(
         arguments: &StoreArguments,
         config: Option<&Path>,
     ) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let location = arguments.location()?;
-        let exists = runtime.block_on(location.exists())?;
-        if !exists {
-            let place = match &location {
-                Location::Directory(path) => format!("{}", path.display()),
-                Location::Database(_) => "this database".to_owned(),
-            };
-            let what = if matches!(location, Location::Database(_)) { "URL" } else { "directory" };
-            return Err(Failure::new(format!(
-                "there are no books in {place}: nothing was read. Check the {what}, or make them with `bursar migrate`"
-            )));
-        }
         let mut books = Self::with(config, runtime, async || location.read().await)?;
         books.runtime.block_on(books.store.read_at_one_moment())?;
         Ok(books)
@@ -65,7 +54,7 @@ impl Books {
         runtime.block_on(schema).map_err(|error: StoreError| error.into())
     }
 
-    /// Opens the books, and creates them if they do not exist.
+    /// Opens the books for writing.
     pub(super) fn open(arguments: &StoreArguments, config: Option<&Path>) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let location = arguments.location()?;

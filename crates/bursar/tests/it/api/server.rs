@@ -92,7 +92,7 @@ impl Server {
         let config = scratch.file("bursar.toml", &tree.to_string());
         let data = scratch.path().join("data").display().to_string();
         let books = url.map_or(["--data", &data], |url| ["--database-url", url]);
-        let words = ["serve", "--listen", "127.0.0.1:0", "--config", &config];
+        let words = ["serve", "--init", "--listen", "127.0.0.1:0", "--config", &config];
         let words = words.iter().chain(&books).chain(arguments).map(|word| (*word).to_owned());
         Self { process: None, arguments: words.collect(), scratch }
     }

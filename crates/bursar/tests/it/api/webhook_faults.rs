@@ -56,7 +56,8 @@ fn nothing_that_is_secret_is_ever_logged() {
     let text = "[webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = [1]\n";
     let config = scratch.file("bursar.toml", text);
     let data = scratch.path().join("data").display().to_string();
-    let arguments = ["serve", "--listen", "127.0.0.1:0", "--config", &config, "--data", &data];
+    let arguments =
+        ["serve", "--init", "--listen", "127.0.0.1:0", "--config", &config, "--data", &data];
     let variables = [("BURSAR_ADMIN_KEY", ADMIN_KEY), ("BURSAR_LOG", "trace")];
     let log = scratch.path().join("log");
     let kept = Stdio::from(File::create(&log).unwrap());

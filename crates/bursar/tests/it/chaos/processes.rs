@@ -162,8 +162,11 @@ impl Engine {
 
     pub(super) fn try_start(&self) -> Option<Process> {
         let log = OpenOptions::new().create(true).append(true).open(&self.log).unwrap();
-        let mut arguments =
-            if self.serves { vec!["serve", "--listen", &self.address] } else { vec!["worker"] };
+        let mut arguments = if self.serves {
+            vec!["serve", "--init", "--listen", &self.address]
+        } else {
+            vec!["worker"]
+        };
         arguments.extend(self.arguments.iter().map(String::as_str));
         let mut variables = vec![("BURSAR_ADMIN_KEY", KEY), ("BURSAR_LOG", "info")];
         variables.push(("BURSAR_SECRET_KEYS", SECRET_KEYS));

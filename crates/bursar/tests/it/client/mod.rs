@@ -33,7 +33,8 @@ impl Server {
         );
         let config = scratch.file("bursar.toml", &config);
         let data = scratch.path().join("books").display().to_string();
-        let serve = ["serve", "--listen", "127.0.0.1:0", "--data", &data, "--config", &config];
+        let serve =
+            ["serve", "--init", "--listen", "127.0.0.1:0", "--data", &data, "--config", &config];
         let variables = [("BURSAR_ADMIN_KEY", ADMIN), ("BURSAR_LOG", "off")];
         let process = Process::start(&serve, &variables);
         let url = format!("http://{}", process.address);

@@ -76,7 +76,7 @@ impl Fixture {
     }
 
     pub(super) fn serve(&mut self) {
-        let server = self.start(&["serve", "--listen", "127.0.0.1:0"]);
+        let server = self.start(&["serve", "--init", "--listen", "127.0.0.1:0"]);
         self.api = Caller::new(&server.address, Some("operator"));
         self.server = Some(server);
     }

@@ -218,6 +218,7 @@ pub(super) const MISTAKES: [Mistake; 31] = [
             | Event::Submitted { .. }
             | Event::Queried { .. }
             | Event::EvidenceReceived { .. }
+            | Event::RecheckAsked
             | Event::CancelAsked => advance(payout, event, context),
         }),
     ),
@@ -379,6 +380,7 @@ fn without_amount(event: &Event) -> Event {
         | Event::Queried { .. }
         | Event::Due
         | Event::CancelAsked
+        | Event::RecheckAsked
         | Event::Decided(_) => {}
     }
     event

@@ -1,0 +1,139 @@
+//! Recheck mode: the books were restored from a copy, and the channels may know more than they do.
+//!
+//! A copy lacks the last commits of the books that it was made from. What they sent is not in the copy, so nothing is sent,
+//! and no money is released, before the channel was asked. It ends for a channel when two people say so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{Approval, check_second};
+use crate::rejection::Rejection;
+
+/// The last restore of the books.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Restore {
+    /// When it was noticed. It names the restore: cursors and payouts carry it.
+    pub at: Timestamp,
+    /// The last commit of the copy; what came after it is lost.
+    pub last_commit: Option<Timestamp>,
+    pub reason: String,
+    pub actor: String,
+    /// When all channels were ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// The channels that were ended alone.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub ended: BTreeSet<String>,
+    /// The first of two people who want a channel ended; all channels under an empty name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub proposals: BTreeMap<String, Approval>,
+    /// What providers reported about the lost time, by channel.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reports: BTreeMap<String, Report>,
+}
+
+/// A provider's list of all payments in an interval. Two people must load the same list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    pub from: Timestamp,
+    pub to: Timestamp,
+    /// SHA-256 of its rows, in hexadecimal.
+    pub digest: String,
+    pub rows: u64,
+    pub loaded_by: Approval,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_by: Option<String>,
+}
+
+impl Restore {
+    /// Whether payouts through this channel are still rechecked.
+    pub fn is_open_for(&self, channel: &str) -> bool {
+        self.ended_at.is_none() && !self.ended.contains(channel)
+    }
+
+    pub const fn is_open(&self) -> bool {
+        self.ended_at.is_none()
+    }
+
+    /// The report that proves the absence of every reference that it does not list: two people have loaded it, and it
+    /// covers the time from the last commit of the copy until the channel shows everything that was sent before the
+    /// restore.
+    pub fn proof(&self, channel: &str, visibility_window: SignedDuration) -> Option<&Report> {
+        let shown = self.at.saturating_add(visibility_window).unwrap_or(Timestamp::MAX);
+        self.reports.get(channel).filter(|report| {
+            report.confirmed_by.is_some()
+                && self.last_commit.is_none_or(|last| report.from <= last)
+                && report.to >= shown
+        })
+    }
+
+    /// Ends one channel, or all; the first of two people only proposes it.
+    pub(crate) fn end(
+        &mut self,
+        channel: Option<&str>,
+        by: &Approval,
+        now: Timestamp,
+    ) -> Result<RestoreStatus, Rejection> {
+        if channel.map_or(!self.is_open(), |channel| !self.is_open_for(channel)) {
+            return Ok(RestoreStatus::Ended);
+        }
+        let name = channel.unwrap_or_default();
+        let Some(first) = self.proposals.get(name) else {
+            self.proposals.insert(name.to_owned(), by.clone());
+            return Ok(RestoreStatus::EndProposed);
+        };
+        check_second(first, by)?;
+        self.proposals.remove(name);
+        match channel {
+            Some(channel) => drop(self.ended.insert(channel.to_owned())),
+            None => self.ended_at = Some(now),
+        }
+        Ok(RestoreStatus::Ended)
+    }
+
+    /// Takes a report; the second of two people must load the same one.
+    pub(crate) fn report(
+        &mut self,
+        channel: &str,
+        report: Report,
+    ) -> Result<RestoreStatus, Rejection> {
+        let is_same = |known: &&mut Report| {
+            (known.from, known.to, &known.digest) == (report.from, report.to, &report.digest)
+        };
+        let Some(known) = self.reports.get_mut(channel).filter(is_same) else {
+            self.reports.insert(channel.to_owned(), report);
+            return Ok(RestoreStatus::ReportProposed);
+        };
+        if known.confirmed_by.is_none() {
+            check_second(&known.loaded_by, &report.loaded_by)?;
+            known.confirmed_by = Some(report.loaded_by.actor);
+        }
+        Ok(RestoreStatus::Reported)
+    }
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RestoreStatus {
+    Rechecking,
+    EndProposed,
+    Ended,
+    ReportProposed,
+    Reported,
+}
+
+impl RestoreStatus {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Rechecking => "RECHECKING",
+            Self::EndProposed => "END_PROPOSED",
+            Self::Ended => "ENDED",
+            Self::ReportProposed => "REPORT_PROPOSED",
+            Self::Reported => "REPORTED",
+        }
+    }
+}
