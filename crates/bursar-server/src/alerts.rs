@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bursar_core::flow::{FlowAlert, Kind as _, ReviewReason};
+use bursar_core::freezes::Restore;
 use bursar_core::payouts::Payout;
 use bursar_core::registry::{Alert, Change, Content, Kind, Registration};
 use bursar_core::turn::{ALERT_TALLIES, FLOW_TALLIES, Tally};
@@ -23,6 +24,8 @@ pub struct AlertLimits {
     pub outbox_age: SignedDuration,
     /// The maximum percentage of submissions of a channel with an unknown outcome.
     pub unknown_percent: u64,
+    /// How long the recheck after a restore may be open.
+    pub recheck_age: SignedDuration,
     /// The minimum sample: fewer submissions are counted together with the next ones.
     pub submissions_min: u64,
 }
@@ -33,6 +36,7 @@ impl Default for AlertLimits {
             stuck_age: SignedDuration::from_mins(15),
             outbox_age: SignedDuration::from_mins(2),
             unknown_percent: 20,
+            recheck_age: SignedDuration::from_hours(7 * 24),
             submissions_min: 20,
         }
     }
@@ -43,7 +47,9 @@ const EVERY: Duration = Duration::from_secs(5);
 const STUCK: &str = "stuck_age";
 const OUTBOX: &str = "outbox_age";
 const OVERFLOW: &str = "sum_overflow";
-const IN_BOOKS: [&str; 4] = [STUCK, OUTBOX, OVERFLOW, auditor::ALERT];
+const RESTORED: &str = "rechecking";
+const RECHECK_AGE: &str = "recheck_age";
+const IN_BOOKS: [&str; 6] = [STUCK, OUTBOX, OVERFLOW, RESTORED, RECHECK_AGE, auditor::ALERT];
 /// A process clears an alert that it has seen, after this time without another sight of it.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
 /// An alert of another process is cleared after this time: that process may be gone.
@@ -77,6 +83,7 @@ pub(crate) struct Books {
     pub(crate) outbox: Vec<Overdue>,
     /// With the time of the last change.
     pub(crate) alerts: BTreeMap<String, (Alert, Timestamp)>,
+    pub(crate) restore: Option<Restore>,
 }
 
 pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
@@ -87,9 +94,10 @@ pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
         let reviews = store.waiting_reviews().await?;
         let outbox = store.overdue_outbox(now).await?;
         let alerts = store.records(Kind::Alert, None, None, 500).await?.records;
-        Ok((tallies, raised, reviews, outbox, alerts))
+        let restore = store.control().await?.restore;
+        Ok((tallies, raised, reviews, outbox, alerts, restore))
     });
-    let (tallies, raised, reviews, outbox, alerts) = read.await?;
+    let (tallies, raised, reviews, outbox, alerts, restore) = read.await?;
     let alerts = alerts.into_iter().filter_map(|record| match record.content {
         Content::Alert(alert) => Some((record.id, (alert, record.updated_at))),
         Content::Merchant(_)
@@ -99,7 +107,7 @@ pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
         | Content::ReportedPayment(_)
         | Content::Endpoint(_) => None,
     });
-    Ok(Books { tallies, raised, reviews, outbox, alerts: alerts.collect() })
+    Ok(Books { tallies, raised, reviews, outbox, alerts: alerts.collect(), restore })
 }
 
 /// The memory of one process. Several processes may watch one store: each raises what it sees, and clears what it has not
@@ -123,6 +131,8 @@ impl Watcher {
             (STUCK.to_owned(), stuck(&books.reviews, now, limits)),
             (OUTBOX.to_owned(), outbox(&books.outbox, now, limits)),
             (OVERFLOW.to_owned(), overflow(&books.tallies)),
+            (RESTORED.to_owned(), restored(books.restore.as_ref())),
+            (RECHECK_AGE.to_owned(), recheck_age(books.restore.as_ref(), now, limits)),
         ];
         in_books.extend(books.raised.iter().filter_map(|(name, tally)| of_flows(name, *tally)));
         let mut changes: Vec<(String, Alert)> = in_books;
@@ -230,6 +240,28 @@ fn stuck(reviews: &[WaitingReviews], now: Timestamp, limits: AlertLimits) -> Ale
     let count = stuck.map_or(0, |stuck| stuck.count);
     let detail = format!("{count} payouts are stuck, one of them for {} minutes", age.as_mins());
     Alert { is_raised: age > limits.stuck_age, detail }
+}
+
+/// Recheck mode is open.
+fn restored(restore: Option<&Restore>) -> Alert {
+    let open = restore.filter(|restore| restore.is_open());
+    let detail = open.map_or_else(String::new, |restore| {
+        format!(
+            "the books were restored ({}), and payouts are rechecked: see `bursar restore status`, and end it when the channels are known",
+            restore.reason
+        )
+    });
+    Alert { is_raised: open.is_some(), detail }
+}
+
+fn recheck_age(restore: Option<&Restore>, now: Timestamp, limits: AlertLimits) -> Alert {
+    let open = restore.filter(|restore| restore.is_open());
+    let age = open.map_or(SignedDuration::ZERO, |restore| now.duration_since(restore.at));
+    let hours = age.as_hours();
+    let detail = format!(
+        "the recheck after a restore is open for {hours} hours: end it, for each channel that is known"
+    );
+    Alert { is_raised: age > limits.recheck_age, detail }
 }
 
 fn flow_alert(name: &str) -> Option<FlowAlert> {

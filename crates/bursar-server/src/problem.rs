@@ -33,6 +33,10 @@ impl Problem {
         self.code == UNREADABLE
     }
 
+    pub(crate) const fn code(&self) -> &'static str {
+        self.code
+    }
+
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Self {
             kind: format!("urn:bursar:problem:{code}"),

@@ -52,7 +52,7 @@ impl Position {
     pub(crate) fn after(self, commit: &Commit, (seq, hash): (u64, [u8; 32])) -> Self {
         let control = commit.control.as_ref().and_then(|control| control.after.as_ref());
         let restore = control.and_then(|control| control.restore.as_ref());
-        let epoch = restore.map_or(self.epoch, |restore| restore.at.as_microsecond());
+        let epoch = restore.map_or(self.epoch, |restore| restore.epoch());
         Self { epoch, seq, hash }
     }
 }

@@ -19,6 +19,11 @@ pub struct Restore {
     pub at: Timestamp,
     /// The last commit of the copy; what came after it is lost.
     pub last_commit: Option<Timestamp>,
+    /// Its number.
+    pub last_seq: u64,
+    /// Earlier restores, the latest last: their epochs, and the last commits of their copies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<(i64, u64)>,
     pub reason: String,
     pub actor: String,
     /// When all channels were ended.
@@ -53,6 +58,18 @@ impl Restore {
     /// Whether payouts through this channel are still rechecked.
     pub fn is_open_for(&self, channel: &str) -> bool {
         self.ended_at.is_none() && !self.ended.contains(channel)
+    }
+
+    /// The number that cursors carry after this restore.
+    pub fn epoch(&self) -> i64 {
+        self.at.as_microsecond()
+    }
+
+    /// The last commit that a reader of an earlier epoch shares with the books; none if nothing was lost since.
+    pub fn shared_until(&self, epoch: i64) -> Option<u64> {
+        let own = (self.epoch(), self.last_seq);
+        let since = self.earlier.iter().chain([&own]).filter(|(later, _)| *later > epoch);
+        since.map(|(_, seq)| *seq).min()
     }
 
     pub const fn is_open(&self) -> bool {

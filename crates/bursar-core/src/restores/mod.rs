@@ -12,6 +12,9 @@ use crate::rules::Rules;
 use crate::turn::check::{check_actor, check_id, check_note};
 use crate::turn::{Decide, Draft, Reads, asks};
 
+/// How many restores the books remember.
+const EARLIER_MAX: usize = 50;
+
 #[derive(Debug, Clone)]
 pub enum Request {
     RestoreChange(RestoreChange),
@@ -130,15 +133,18 @@ impl RestoreChange {
     fn apply(&self, draft: &mut Draft<'_>, at: &Admission) -> Result<Accepted, Rejection> {
         let Self { actor, is_approver, action } = self;
         let by = Approval { actor: actor.clone(), is_approver: *is_approver };
-        let (before, last_commit) = (draft.control().restore.clone(), draft.last_commit());
+        let before = draft.control().restore.clone();
+        let (last_seq, last_commit) = draft.last_commit();
         let (status, audited, name, note) = match action {
             RestoreAction::Begin { reason } => {
                 // A later restore has a later name, also if the clock stands still.
-                let earlier = before.as_ref().map_or(Timestamp::MIN, |before| before.at);
-                let next = earlier.saturating_add(jiff::SignedDuration::from_micros(1));
+                let latest = before.as_ref().map_or(Timestamp::MIN, |before| before.at);
+                let next = latest.saturating_add(jiff::SignedDuration::from_micros(1));
                 let restore = Restore {
                     at: at.now.max(next.unwrap_or(at.now)),
                     last_commit,
+                    last_seq,
+                    earlier: before.iter().flat_map(earlier).collect(),
                     reason: reason.clone(),
                     actor: actor.clone(),
                     ended_at: None,
@@ -186,6 +192,13 @@ impl RestoreChange {
         }
         Ok(Accepted { name, status: status.name() })
     }
+}
+
+/// A restore and those before it, as far as readers may have slept.
+fn earlier(before: &Restore) -> impl Iterator<Item = (i64, u64)> {
+    let skipped = before.earlier.len().saturating_sub(EARLIER_MAX);
+    let known = before.earlier.iter().skip(skipped).copied();
+    known.chain([(before.epoch(), before.last_seq)])
 }
 
 impl ReportRows {

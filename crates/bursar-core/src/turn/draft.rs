@@ -61,8 +61,8 @@ pub(crate) struct Draft<'r> {
     control_before: Control,
     control: Control,
     records: RecordCache,
-    /// The time of the last commit.
-    last_commit: Option<Timestamp>,
+    /// Number and time of the last commit before the turn.
+    last_commit: (u64, Option<Timestamp>),
 }
 
 impl<'r> Draft<'r> {
@@ -75,7 +75,7 @@ impl<'r> Draft<'r> {
         let control = std::mem::take(&mut records.control).unwrap_or_default();
         let registry = std::mem::take(&mut records.registry);
         let unreadable_records = std::mem::take(&mut records.unreadable_records);
-        let last_commit = records.time;
+        let last_commit = (records.seq, records.time);
         Self {
             rules: batch.rules(),
             ledger: Ledger::new(records, capacity),
@@ -191,8 +191,8 @@ impl<'r> Draft<'r> {
         self.relies_on_control = true;
     }
 
-    /// The time of the last commit.
-    pub(crate) fn last_commit(&self) -> Option<Timestamp> {
+    /// Number and time of the last commit before the turn.
+    pub(crate) fn last_commit(&self) -> (u64, Option<Timestamp>) {
         self.last_commit
     }
 

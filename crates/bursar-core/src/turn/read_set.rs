@@ -17,6 +17,8 @@ use crate::registry::{Record, RecordKey};
 pub struct ReadSet {
     /// The time of the last commit; no later commit is earlier.
     pub time: Option<Timestamp>,
+    /// The number of the last commit.
+    pub seq: u64,
     pub accounts: Vec<(Name, Account)>,
     pub references: Vec<KnownReference>,
     pub transactions: Vec<Transaction>,
@@ -45,6 +47,7 @@ impl ReadSet {
     /// Adds the records of the second round.
     pub fn extend(&mut self, more: Self) {
         self.time = self.time.max(more.time);
+        self.seq = self.seq.max(more.seq);
         self.accounts.extend(more.accounts);
         self.references.extend(more.references);
         self.transactions.extend(more.transactions);

@@ -119,6 +119,9 @@ impl Config {
             stuck_age: SignedDuration::from_secs(self.alerts.stuck_age_s.into()),
             outbox_age: SignedDuration::from_secs(self.alerts.outbox_age_s.into()),
             unknown_percent: self.alerts.unknown_percent,
+            recheck_age: SignedDuration::from_hours(
+                i64::from(self.restore.recheck_days).saturating_mul(24),
+            ),
             ..AlertLimits::default()
         }
     }

@@ -41,6 +41,9 @@ pub(crate) struct Readiness {
     store: bool,
     /// The engine saves turns.
     engine: bool,
+    /// Why the last turn was not saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 /// Timeout of the store.
@@ -62,5 +65,6 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
     let engine = host.last_turn.is_some_and(keeps_up) && !host.not_saved_at.is_some_and(is_recent);
     let is_ready = store && engine;
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(Readiness { is_ready, store, engine })).into_response()
+    let reason = host.not_saved_because.filter(|_| !engine);
+    (status, Json(Readiness { is_ready, store, engine, reason })).into_response()
 }

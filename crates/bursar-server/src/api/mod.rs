@@ -19,11 +19,14 @@ mod payins;
 mod payout_decisions;
 mod payout_explain;
 mod payouts;
+mod restore;
 mod statements;
 mod test_clock;
 
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use bursar_core::ids::PayoutId;
+use bursar_core::payouts::AskAgain;
 use bursar_core::turn::Ask;
 use utoipa_axum::router::OpenApiRouter;
 
@@ -49,6 +52,7 @@ const RESOURCES: &[Resource] = &[
     (deliveries::ACCESS, deliveries::routes),
     (dead_letters::ACCESS, dead_letters::routes),
     (freezes::ACCESS, freezes::routes),
+    (restore::ACCESS, restore::routes),
     (ledger::ACCESS, ledger::routes),
     (audit::ACCESS, audit::routes),
     (overview::ACCESS, overview::routes),
@@ -75,7 +79,20 @@ impl App {
         let reply = self.0.host.ask(ask.into()).await??;
         A::reply(reply).ok_or_else(unexpected)
     }
+
+    /// The same for a decision about a payout. If a restore holds the payout back, its channel is asked now, so that the
+    /// decision can be repeated soon.
+    async fn decide<A: Ask>(&self, id: PayoutId, ask: A) -> Result<A::Reply, Problem> {
+        let decided = self.ask(ask).await;
+        if decided.as_ref().is_err_and(|problem| problem.code() == RECHECKING) {
+            drop(self.ask(AskAgain { id }).await);
+        }
+        decided
+    }
 }
+
+/// The code of the rejection of a decision that waits for what a channel says after a restore.
+const RECHECKING: &str = "rechecking";
 
 /// A bug: the request was saved, and its reply has another shape.
 fn unexpected() -> Problem {

@@ -128,8 +128,9 @@ impl App {
         id: &str,
         (decision, evidence, expected_version): (payouts::Decision, String, u64),
     ) -> Result<Response, Problem> {
+        let id = find(self, caller, id).await?;
         let resolution = Resolution {
-            id: find(self, caller, id).await?,
+            id,
             decision,
             evidence,
             expected_version,
@@ -137,7 +138,7 @@ impl App {
             is_approver: caller.is_approver(),
         };
         let request = Resolve { key: key.of(caller), resolution };
-        let Given { view, is_replay } = self.ask(request).await?;
+        let Given { view, is_replay } = self.decide(id, request).await?;
         let payout = Payout::from(Arc::unwrap_or_clone(view));
         let is_pending = payout.pending_decision.is_some();
         let status = if is_pending { StatusCode::ACCEPTED } else { StatusCode::OK };

@@ -332,7 +332,8 @@ pub(super) async fn cancel(
         expected_version: request.expected_version,
         actor: caller.actor.clone(),
     };
-    let Given { view, is_replay } = app.ask(Cancel { key: key.of(&caller), cancellation }).await?;
+    let cancel = Cancel { key: key.of(&caller), cancellation };
+    let Given { view, is_replay } = app.decide(id, cancel).await?;
     let payout = Payout::from(Arc::unwrap_or_clone(view)).seen_by(&caller);
     Ok(answered(StatusCode::OK, Reply(payout), is_replay))
 }

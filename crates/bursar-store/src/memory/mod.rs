@@ -131,6 +131,7 @@ impl Memory {
         };
         ReadSet {
             time: self.commits.last().map(|commit| commit.time),
+            seq: self.commits.last().map_or(0, |commit| commit.seq),
             accounts: plan.accounts.iter().filter_map(account).collect(),
             references: plan.references.iter().filter_map(reference).collect(),
             transactions: plan

@@ -146,7 +146,7 @@ async fn epoch(client: &Client) -> Result<i64, StoreError> {
     let text: Option<String> = found.map(|row| get(&row, 0)).transpose()?.flatten();
     let restore: Option<Restore> =
         text.map(|text| serde_json::from_str(&text)).transpose().map_err(damaged)?;
-    Ok(restore.map_or(0, |restore| restore.at.as_microsecond()))
+    Ok(restore.map_or(0, |restore| restore.epoch()))
 }
 
 async fn commit_hash(client: &Client, seq: u64) -> Result<Option<[u8; 32]>, StoreError> {

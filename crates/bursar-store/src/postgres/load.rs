@@ -17,7 +17,7 @@ use super::{control, flows, registry};
 use crate::chart_lines::{ChartLines, damaged, parse, time};
 use crate::{StoreError, postings};
 
-const HEAD: &str = "SELECT time, merchants_version FROM head";
+const HEAD: &str = "SELECT time, merchants_version, seq FROM head";
 /// `place` is the index of the account in the parameters.
 const ACCOUNTS: &str = "SELECT k.place, a.balance, a.line, a.received
     FROM (SELECT unnest($1::text[]) AS address, unnest($2::text[]) AS currency, unnest($3::integer[]) AS place) AS k
@@ -63,6 +63,7 @@ pub(super) async fn load(
     let (registry, unreadable_records) = registry::load(session, merchants, plan).await?;
     let records = ReadSet {
         time: get::<Option<i64>>(head, 0)?.map(time).transpose()?,
+        seq: u64::try_from(get::<i64>(head, 2)?).map_err(damaged)?,
         accounts: found_accounts(plan, &accounts, lines)?,
         holds: found_holds(&holds?)?,
         references: references?.iter().map(reference).collect::<Result<_, _>>()?,

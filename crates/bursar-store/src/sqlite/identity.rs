@@ -92,7 +92,7 @@ pub(super) fn position(connection: &Connection) -> Result<Position, StoreError> 
         Ok((get::<i64>(row, 0)?, get(row, 1)?))
     })?;
     let (seq, hash) = found.ok_or_else(|| damaged("the head is missing"))?;
-    let epoch = restore(connection)?.map_or(0, |restore| restore.at.as_microsecond());
+    let epoch = restore(connection)?.map_or(0, |restore| restore.epoch());
     Ok(Position { epoch, seq: u64::try_from(seq).map_err(damaged)?, hash })
 }
 

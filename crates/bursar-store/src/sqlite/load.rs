@@ -14,14 +14,15 @@ use uuid::Uuid;
 use super::row::{self, get};
 use super::{classify, control, flows, registry};
 use crate::StoreError;
-use crate::chart_lines::{ChartLines, parse, time};
+use crate::chart_lines::{ChartLines, damaged, parse, time};
 
 pub(super) fn load(
     connection: &Connection,
     lines: &ChartLines,
     plan: &ReadPlan,
 ) -> Result<ReadSet, StoreError> {
-    let mut records = ReadSet { time: last_time(connection)?, ..ReadSet::default() };
+    let (seq, time) = last_commit(connection)?;
+    let mut records = ReadSet { time, seq, ..ReadSet::default() };
     let sql = "SELECT balance, currency, line, received FROM accounts WHERE address = ?1 AND currency = ?2";
     let mut statement = prepare(connection, sql)?;
     for (address, currency) in &plan.accounts {
@@ -66,10 +67,13 @@ pub(super) fn load(
     Ok(records)
 }
 
-fn last_time(connection: &Connection) -> Result<Option<jiff::Timestamp>, StoreError> {
-    let mut statement = prepare(connection, "SELECT time FROM head")?;
-    let found = first(&mut statement, [], |row| get::<Option<i64>>(row, 0))?;
-    found.flatten().map(time).transpose()
+fn last_commit(connection: &Connection) -> Result<(u64, Option<jiff::Timestamp>), StoreError> {
+    let mut statement = prepare(connection, "SELECT seq, time FROM head")?;
+    let found = first(&mut statement, [], |row| {
+        Ok((get::<i64>(row, 0)?, get::<Option<i64>>(row, 1)?.map(time).transpose()?))
+    })?;
+    let (seq, time) = found.unwrap_or_default();
+    Ok((u64::try_from(seq).map_err(damaged)?, time))
 }
 
 pub(super) fn transaction(

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod backup;
 mod check;
 mod init;
 mod ledger;
@@ -37,6 +38,8 @@ enum Command {
     /// Check the configuration, the chart of accounts, and every template against its mapping
     Check(check::Arguments),
     Init(init::Arguments),
+    Backup(backup::Arguments),
+    Restore(remote::restore::Arguments),
     /// Migrate the schema of existing books
     Migrate(ledger::MigrateArguments),
     /// Post events, and read and verify the books
@@ -85,6 +88,8 @@ impl Arguments {
             Command::Demo(arguments) => arguments.run(config),
             Command::Check(arguments) => arguments.run(config),
             Command::Init(arguments) => arguments.run(config),
+            Command::Backup(arguments) => arguments.run(),
+            Command::Restore(arguments) => arguments.run(config),
             Command::Migrate(arguments) => arguments.run(config),
             Command::Ledger(command) => command.run(config),
             Command::Numscript(command) => command.run(),

@@ -12,6 +12,7 @@ pub(crate) mod merchant;
 pub(crate) mod payin;
 pub(crate) mod payout;
 mod resource;
+pub(crate) mod restore;
 pub(crate) mod review;
 mod server;
 pub(crate) mod webhook;
