@@ -41,6 +41,11 @@ impl Caller {
         Self::new(&self.address, Some(key))
     }
 
+    /// The key of the caller, for the command line.
+    pub(crate) fn key_text(&self) -> String {
+        self.key.clone().unwrap_or_default()
+    }
+
     pub(crate) fn without_key(&self) -> Self {
         Self::new(&self.address, None)
     }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::bursar::state_home;
 use crate::caller::Caller;
 use crate::process::Process;
 use crate::scratch::Scratch;
@@ -101,6 +102,19 @@ impl Server {
         self.start_with(&[]);
     }
 
+    /// The same for books in PostgreSQL.
+    pub(crate) fn start_on_postgres(&mut self) {
+        self.start_with(&[("BURSAR_SECRET_KEYS", KEYS)]);
+    }
+
+    pub(crate) fn add_argument(&mut self, argument: &str) {
+        self.arguments.push(argument.to_owned());
+    }
+
+    pub(crate) fn drop_argument(&mut self, argument: &str) {
+        self.arguments.retain(|known| known != argument);
+    }
+
     pub(crate) fn start_with(&mut self, variables: &[(&str, &str)]) {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         let variables = [&[("BURSAR_ADMIN_KEY", ADMIN_KEY)], variables].concat();
@@ -115,7 +129,8 @@ impl Server {
     /// The message of a server that refuses to start.
     pub(crate) fn start_in_vain(&self) -> String {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bursar"));
-        let ended = command.args(&self.arguments).output().unwrap();
+        let command = command.args(&self.arguments).env("XDG_STATE_HOME", state_home());
+        let ended = command.output().unwrap();
         assert!(!ended.status.success(), "{ended:?}");
         String::from_utf8(ended.stderr).unwrap()
     }

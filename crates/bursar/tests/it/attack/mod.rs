@@ -4,4 +4,8 @@
 mod files;
 mod large_amounts;
 mod own_faults;
+mod promoted_replica;
+mod provider;
 mod reported_amounts;
+mod restored_backup;
+mod vanished_books;
