@@ -1,6 +1,7 @@
 //! The machine as one table of every state and every event, and the rules that the table cannot show.
 
 mod decisions;
+mod remarks;
 mod stored;
 mod tries;
 
@@ -62,6 +63,7 @@ fn payout(state: State, tries: u32) -> Payout {
                 bank: None,
             },
             scheduled_at: None,
+            beneficiary_id: None,
             remarks: ClientMetadata::default(),
         }),
         attempts: vec![attempt],

@@ -84,6 +84,7 @@ fn payouts() -> Vec<Body> {
             bank: None,
         },
         scheduled_at: None,
+        beneficiary_id: None,
         remarks: ClientMetadata::default(),
     };
     let unreachable = Beneficiary { msisdn: None, ..good.beneficiary.clone() };

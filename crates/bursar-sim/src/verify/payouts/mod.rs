@@ -80,6 +80,7 @@ impl Around {
             channel: name(),
             beneficiary,
             scheduled_at: None,
+            beneficiary_id: None,
             remarks: ClientMetadata::default(),
         };
         let template = Payout {
