@@ -177,12 +177,15 @@ pub(super) struct Filter {
     /// The channel's own reference.
     provider_reference: Option<String>,
     trace_id: Option<String>,
+    /// The caller's own id.
+    external_id: Option<String>,
 }
 
 /// List payouts, newest first; stuck payouts by the time since when they are stuck, the longest first.
 ///
-/// Status, channel, currency, amount and provider reference have no index, except for STUCK: a page that has scanned as
-/// many rows as one request may scan ends early and has `scanned_to`. Continue with `next_cursor`.
+/// Reference, trace id and external id are found by an index. Status, channel, currency, amount and provider reference have
+/// none, except for STUCK: a page that has scanned as many rows as one request may scan ends early and has `scanned_to`.
+/// Continue with `next_cursor`.
 #[utoipa::path(get, path = "/v1/payouts", tag = "payouts", params(Filter, Page),
     responses((status = 200, body = Listed<Payout>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
@@ -196,7 +199,6 @@ pub(super) async fn list(
             "amount is a decimal, such as 1500.00: nothing was read. Correct it",
         ));
     }
-    let Filter { reference, trace_id, .. } = filter;
     let wanted = FlowFilter {
         status: filter.status,
         merchant: caller.narrowed(filter.merchant_id)?,
@@ -206,13 +208,15 @@ pub(super) async fn list(
         currency: filter.currency,
         amount: filter.amount,
         provider_reference: filter.provider_reference,
+        reference: filter.reference,
+        trace_id: filter.trace_id,
+        external_id: filter.external_id,
         ..FlowFilter::default()
     };
     let show = |view| Payout::from(view).seen_by(&caller);
-    if let Some(text) = reference.or(trace_id) {
-        return app.list_known_as::<payouts::Payout, _>(text, wanted, show).await;
-    }
-    if wanted.status.as_deref() == Some("STUCK") {
+    let is_named = [&wanted.reference, &wanted.trace_id, &wanted.external_id];
+    let is_named = is_named.into_iter().any(Option::is_some);
+    if wanted.status.as_deref() == Some("STUCK") && !is_named {
         let reason = ReviewReason::Stuck;
         return app.list_reviews::<payouts::Payout, _>(reason, wanted, &page, show).await;
     }
