@@ -196,6 +196,7 @@ pub(super) async fn ask_directly(submit: &Arc<dyn Host>, count: u32) -> Result<(
                     amount: text("10.00"),
                     beneficiary,
                     scheduled_at: None,
+                    beneficiary_id: None,
                     remarks: ClientMetadata::default(),
                 };
                 let key = Key::new(text("own"), number.to_string());

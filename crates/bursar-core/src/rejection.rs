@@ -158,9 +158,13 @@ pub enum Rejection {
     )]
     UnknownMarket { currency: Currency },
     #[error(
-        "metadata has at most 20 entries of 64 and 500 bytes, a trace id 128: nothing was reserved. Shorten them"
+        "metadata has at most 20 entries of 64 and 500 bytes, a trace id 128, a description 500: nothing was reserved. Shorten them"
     )]
     BadRemarks,
+    #[error(
+        "an external id has 1 to 128 bytes, none of them control characters: nothing was reserved. Correct it, or leave it out"
+    )]
+    BadExternalId,
     #[error("no attempt has the reference `{reference}`: nothing was changed. Check it")]
     UnknownReference { reference: String },
     #[error(
@@ -286,6 +290,7 @@ impl Rejection {
             Self::RecordExists { .. } => ("already_exists", Class::Conflict),
             Self::BadName => ("bad_name", Class::Invalid),
             Self::BadRemarks => ("bad_remarks", Class::Invalid),
+            Self::BadExternalId => ("bad_external_id", Class::Invalid),
             Self::UnknownMarket { .. } => ("unknown_market", Class::Invalid),
             Self::BadScope => ("bad_scope", Class::Invalid),
             Self::ApproverNeeded { .. } => ("approver_needed", Class::Forbidden),

@@ -336,7 +336,7 @@ impl Scan for AnyStore {
 impl Browse for AnyStore {
     forward! {
         accounts_at(addresses: &[Name]) -> Vec<(Name, Account)>;
-        flows_known_as(text: &str, limit: u32) -> Vec<FlowId>;
+        flows_known_as(text: &str, below: FlowId, limit: u32) -> Vec<FlowId>;
         deliveries_of(event: EventId) -> Vec<Flow>;
         events_of(resource: &str, after: u64, limit: u32) -> Vec<FeedEvent>;
         audit_back(before: Option<AuditCursor>, limit: u32) -> Vec<(AuditCursor, AuditEntry)>;

@@ -86,6 +86,7 @@ impl Payouts {
             amount: AMOUNT.to_owned(),
             beneficiary,
             scheduled_at: None,
+            beneficiary_id: None,
             remarks: ClientMetadata::default(),
         };
         (key, payout)

@@ -76,7 +76,7 @@ macro_rules! flows {
         impl FlowState {
             $(pub fn $field(&self) -> Option<&$ty> { <$ty>::of(self) })*
 
-            pub(super) fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+            pub fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
                 std::iter::empty()
                     $(.chain(<$ty>::of(self).into_iter().flat_map(Kind::references)))*
             }

@@ -18,7 +18,32 @@ pub struct Beneficiary {
     pub bank: Option<String>,
 }
 
+/// A beneficiary as replies, events and reports show it: enough to recognise it, not enough to pay it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MaskedBeneficiary {
+    /// The id of the registered beneficiary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub msisdn: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bank: Option<String>,
+}
+
 impl Beneficiary {
+    pub fn masked(&self, id: Option<&str>) -> MaskedBeneficiary {
+        MaskedBeneficiary {
+            id: id.map(str::to_owned),
+            name: mask_name(&self.name),
+            account: self.account.as_deref().map(mask_number),
+            msisdn: self.msisdn.as_deref().map(mask_number),
+            bank: self.bank.clone(),
+        }
+    }
+
     /// The same with its telephone number as digits: E.164 begins with a plus sign.
     #[must_use]
     pub fn normalised(mut self) -> Self {
@@ -45,5 +70,67 @@ impl Beneficiary {
             return Ok(());
         }
         Err(Rejection::BadBeneficiary)
+    }
+}
+
+/// Keeps the first letter of each word.
+fn mask_name(name: &str) -> String {
+    let words = name.split_whitespace().filter_map(|word| word.chars().next());
+    words.map(|first| format!("{first}***")).collect::<Vec<_>>().join(" ")
+}
+
+/// Keeps the last four characters; of a number with fewer than eight the last two, of one with at most two none. The
+/// length is not shown.
+fn mask_number(number: &str) -> String {
+    let length = number.chars().count();
+    let kept = match length {
+        0..=2 => 0,
+        3..=7 => 2,
+        _ => 4,
+    };
+    let end = number.chars().skip(length.saturating_sub(kept));
+    "****".chars().chain(end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{mask_name, mask_number};
+
+    #[test]
+    fn a_masked_name_has_the_first_letter_of_each_word() {
+        for (name, masked) in [
+            ("A. Khan", "A*** K***"),
+            ("Ali", "A***"),
+            ("  Zoë   \"Z\"\tKhan ", "Z*** \"*** K***"),
+            ("Łukasz Żak", "Ł*** Ż***"),
+            ("علی خان", "ع*** خ***"),
+            ("王小明", "王***"),
+            ("Jean-Luc", "J***"),
+            ("923001234567", "9***"),
+            ("A", "A***"),
+            (" ", ""),
+            ("", ""),
+        ] {
+            assert_eq!(mask_name(name), masked, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_masked_number_has_its_end_and_not_its_length() {
+        for (number, masked) in [
+            ("923001234567", "****4567"),
+            ("PK36SCBL0000001123456702", "****6702"),
+            ("12345678", "****5678"),
+            ("1234567", "****67"),
+            ("123456", "****56"),
+            ("123", "****23"),
+            ("12", "****"),
+            ("1", "****"),
+            ("", "****"),
+            ("١٢٣٤٥٦٧٨", "****٥٦٧٨"),
+            ("ééééééé", "****éé"),
+        ] {
+            assert_eq!(mask_number(number), masked, "{number}");
+        }
     }
 }

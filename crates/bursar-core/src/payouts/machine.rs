@@ -10,7 +10,7 @@ use super::call::Call;
 use super::channel::Clocks;
 use super::event::{Event, Outcome, UNMAPPED};
 use super::lane::LANES;
-use super::state::{Payout, State, Wait};
+use super::state::{ClientMetadata, Payout, State, Wait};
 use super::step::{Booking, Context, Effect, RESERVE, Step};
 use super::view::View;
 use crate::flow;
@@ -87,7 +87,10 @@ impl Kind for Payout {
     }
 
     fn labels(&self) -> impl Iterator<Item = &str> {
-        self.terms.remarks.trace_id.as_deref().into_iter()
+        let ClientMetadata { trace_id, external_id, .. } = &self.terms.remarks;
+        // A flow has each label once.
+        let external_id = external_id.as_deref().filter(|id| trace_id.as_deref() != Some(id));
+        trace_id.as_deref().into_iter().chain(external_id)
     }
 
     fn view(&self, flow: &Flow) -> View {

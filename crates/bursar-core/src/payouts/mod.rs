@@ -43,7 +43,7 @@ mod tests;
 mod view;
 
 pub use advance::{Advance, advance};
-pub use beneficiary::Beneficiary;
+pub use beneficiary::{Beneficiary, MaskedBeneficiary};
 pub use call::{Call, Order};
 pub use event::{Answer, Decision, Event, ManualDecision, Outcome, UNMAPPED};
 pub use lane::{LANE, schedule_lane, submit_lane};

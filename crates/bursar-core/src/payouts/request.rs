@@ -78,6 +78,8 @@ pub struct NewPayout {
     /// A decimal, as text.
     pub amount: String,
     pub beneficiary: Beneficiary,
+    /// The id of the registered beneficiary that the details are of. Not a part of the request hash: the details are.
+    pub beneficiary_id: Option<String>,
     pub scheduled_at: Option<Timestamp>,
     pub remarks: ClientMetadata,
 }
@@ -108,6 +110,7 @@ impl NewPayout {
             funds: Funds { merchant, bank, amount, fee, vat },
             channel: self.channel.clone(),
             beneficiary: self.beneficiary.clone(),
+            beneficiary_id: self.beneficiary_id.clone(),
             scheduled_at: self.scheduled_at.map(to_microseconds),
             remarks: self.remarks.clone(),
         })
@@ -131,6 +134,13 @@ impl NewPayout {
         for (name, value) in &self.remarks.metadata {
             hash.add("metadata", name);
             hash.add("value", value);
+        }
+        // Only if present: a request without them has the hash that earlier versions stored.
+        let ClientMetadata { external_id, description, .. } = &self.remarks;
+        for (field, value) in [("external_id", external_id), ("description", description)] {
+            if let Some(value) = value {
+                hash.add(field, value);
+            }
         }
         Ok(hash.finish())
     }

@@ -52,6 +52,9 @@ pub struct Terms {
     pub funds: Funds,
     pub channel: String,
     pub beneficiary: Beneficiary,
+    /// The id of the registered beneficiary, if the request named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beneficiary_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "ClientMetadata::is_empty")]
@@ -66,11 +69,16 @@ pub struct ClientMetadata {
     pub metadata: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
+    /// The caller's own id of the payout. Several payouts may have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 impl ClientMetadata {
     pub fn is_empty(&self) -> bool {
-        self.metadata.is_empty() && self.trace_id.is_none()
+        *self == Self::default()
     }
 
     pub(crate) fn check(&self) -> Result<(), Rejection> {
@@ -79,8 +87,16 @@ impl ClientMetadata {
             && self.metadata.iter().all(|(name, value)| {
                 !name.is_empty() && is_short(name, 64) && is_short(value, 500)
             })
-            && self.trace_id.as_deref().is_none_or(|trace| is_short(trace, 128));
-        if is_good { Ok(()) } else { Err(Rejection::BadRemarks) }
+            && self.trace_id.as_deref().is_none_or(|trace| is_short(trace, 128))
+            && self.description.as_deref().is_none_or(|text| is_short(text, 500));
+        if !is_good {
+            return Err(Rejection::BadRemarks);
+        }
+        let is_id = |id: &str| (1..=128).contains(&id.len()) && !id.contains(char::is_control);
+        if self.external_id.as_deref().is_none_or(is_id) {
+            return Ok(());
+        }
+        Err(Rejection::BadExternalId)
     }
 }
 

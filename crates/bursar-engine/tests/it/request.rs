@@ -66,6 +66,7 @@ pub(crate) fn create_for(merchant: &str, number: u32, scheduled_at: Option<Times
         amount: text("10"),
         beneficiary,
         scheduled_at,
+        beneficiary_id: None,
         remarks: ClientMetadata::default(),
     };
     let key = Key::new(text(merchant), number.to_string());

@@ -184,11 +184,13 @@ impl Report {
     }
 }
 
-/// Lays out JSON objects as a table. The key of a column may be a path: `data/status`.
+/// Lays out JSON objects as a table. The key of a column may be a path, `data/status`, or several of which the first that
+/// exists counts: `account|msisdn`.
 pub fn table_of(columns: &[Column], rows: &[Value]) -> String {
     let shown = || columns.iter().filter(|column| column.title.is_some());
     let cell = |row: &Value, column: &Column| {
-        row.pointer(&format!("/{}", column.key)).map(text).unwrap_or_default()
+        let mut paths = column.key.split('|');
+        paths.find_map(|path| row.pointer(&format!("/{path}"))).map(text).unwrap_or_default()
     };
     let rows = rows.iter().map(|row| shown().map(|column| cell(row, column)).collect());
     let numbers_from = shown().take_while(|column| !column.is_number).count();

@@ -2,8 +2,8 @@
 
 use axum::Json as Reply;
 use axum::extract::State;
-use bursar_core::flow::{Flow, Kind as _};
-use bursar_core::ids::{FlowId, TransactionId};
+use bursar_core::flow::{Flow, KINDS, Kind as _};
+use bursar_core::ids::TransactionId;
 use bursar_core::payouts::Payout;
 use bursar_core::registry::{Kind, RecordKey};
 use bursar_store::{AnyStore, Browse as _, FlowFilter, Lookup as _, Query as _, StoreError};
@@ -31,7 +31,7 @@ const LIMIT: u32 = 50;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Search {
-    /// An id, the reference of an attempt or a pay-in, the channel's own reference, or a trace id.
+    /// An id, the reference of an attempt or a pay-in, the channel's own reference, a trace id, or the caller's own id.
     q: String,
     /// `next_cursor` of the previous response, to search further back.
     cursor: Option<String>,
@@ -59,7 +59,7 @@ impl Found {
     }
 }
 
-/// Find anything by its id, or a payout or pay-in by a reference or trace id.
+/// Find anything by its id, or a payout or pay-in by a reference, trace id or external id.
 ///
 /// The channel's own references have no index: payouts are scanned, newest first. If none is found among as many as one
 /// request may scan, `next_cursor` continues.
@@ -102,14 +102,22 @@ pub(super) async fn find(
 
 /// What an index finds.
 async fn exact(store: &mut AnyStore, caller: &Caller, q: &str) -> Result<Vec<Found>, StoreError> {
-    let named = Flow::id_in(q);
-    let known = store.flows_known_as(q, LIMIT).await?;
-    let ids: Vec<FlowId> = named.into_iter().chain(known.iter().copied()).collect();
-    let flows = store.flows_by_id(&ids).await?;
-    // The digits of an id with the prefix of another kind name nothing.
-    let is_meant = |flow: &&Flow| flow.name() == q || known.contains(&flow.id);
-    let seen = flows.iter().flatten().filter(|flow| caller.sees(&flow.merchant));
-    let mut found: Vec<Found> = seen.filter(is_meant).map(Found::flow).collect();
+    let mut flows = Vec::new();
+    if let Some(id) = Flow::id_in(q) {
+        // The digits of an id with the prefix of another kind name nothing.
+        let named = store.flows_by_id(&[id]).await?.into_iter().flatten();
+        flows.extend(named.filter(|flow| flow.name() == q && caller.sees(&flow.merchant)));
+    }
+    for kind in KINDS {
+        let filter = FlowFilter {
+            kind: kind.name,
+            merchant: caller.merchant.clone(),
+            known_as: Some(q.to_owned()),
+            ..FlowFilter::default()
+        };
+        flows.extend(store.list_flows_desc(&filter, None, LIMIT).await?.flows);
+    }
+    let mut found: Vec<Found> = flows.iter().map(Found::flow).collect();
     if caller.is_staff()
         && let Ok(id) = q.parse::<TransactionId>()
         && store.transaction(id).await?.is_some()

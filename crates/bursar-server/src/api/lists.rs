@@ -4,7 +4,7 @@ use axum::Json as Reply;
 use bursar_core::flow::{self, Flow, ReviewReason};
 use bursar_core::ids::FlowId;
 use bursar_core::registry::{Kind, Record};
-use bursar_store::{Browse as _, FlowFilter, Lookup as _, Query as _, ReviewCursor, ReviewFilter};
+use bursar_store::{Browse as _, FlowFilter, Query as _, ReviewCursor, ReviewFilter};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -159,23 +159,6 @@ impl App {
             next_cursor: found.next.map(write_review),
             scanned_to: found.scanned_to.map(write_review),
         }))
-    }
-
-    /// The flows of a kind that a channel, a provider or a caller knows by this text.
-    pub(super) async fn list_known_as<K: flow::Listed, T>(
-        &self,
-        text: String,
-        filter: FlowFilter,
-        show: impl Fn(K::View) -> T,
-    ) -> Result<Reply<Listed<T>>, Problem> {
-        let filter = FlowFilter { kind: K::INFO.name, ..filter };
-        let read = self.0.readers.read(async move |store| {
-            let ids = store.flows_known_as(&text, LIMIT_MAX).await?;
-            store.flows_by_id(&ids).await
-        });
-        let found = read.await?;
-        let found = found.iter().flatten().filter(|flow| filter.admits(flow));
-        Ok(Reply(Listed::page(found.filter_map(view::<K>).map(show).collect(), None)))
     }
 
     /// One flow of a kind. A flow that the caller may not see is not found.

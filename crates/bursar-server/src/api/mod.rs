@@ -18,6 +18,7 @@ mod overview;
 mod payins;
 mod payout_decisions;
 mod payout_explain;
+mod payout_view;
 mod payouts;
 mod restore;
 mod statements;

@@ -145,11 +145,8 @@ pub(super) async fn list(
     Query(page): Query<Page>,
 ) -> Result<Reply<Listed<PayIn>>, Problem> {
     let merchant = caller.narrowed(filter.merchant_id)?;
-    let (status, channel) = (filter.status, filter.provider);
-    let wanted = FlowFilter { status, merchant, channel, ..FlowFilter::default() };
-    if let Some(reference) = filter.reference {
-        return app.list_known_as::<payins::PayIn, _>(reference, wanted, PayIn::from).await;
-    }
+    let Filter { status, provider: channel, reference, .. } = filter;
+    let wanted = FlowFilter { status, merchant, channel, reference, ..FlowFilter::default() };
     app.list_flows::<payins::PayIn, _>(wanted, &page, PayIn::from).await
 }
 

@@ -14,7 +14,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::answered;
-use super::payouts::{Payout, find};
+use super::payout_view::Payout;
+use super::payouts::find;
 use crate::App;
 use crate::access::{AccessRow, STAFF};
 use crate::auth::Caller;

@@ -16,6 +16,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::lists::Listed;
+use super::payout_view::PaidBeneficiary;
 use crate::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -52,6 +53,16 @@ pub(super) struct Explanation {
     id: String,
     status: String,
     version: u64,
+    /// Whom it pays.
+    beneficiary: PaidBeneficiary,
+    /// The channel's own reference: of the settled attempt, or before settlement of the latest attempt that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider_reference: Option<String>,
+    /// The caller's own id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
     /// A text: the status, what it means for the money, and what happens next.
     summary: String,
     /// Whether the money is on hold, settled or released.
@@ -104,6 +115,10 @@ impl Explanation {
             id: flow.name(),
             status: payout.state.status().to_owned(),
             version: flow.version,
+            beneficiary: payout.masked_beneficiary().into(),
+            provider_reference: payout.provider_reference().map(str::to_owned),
+            external_id: payout.terms.remarks.external_id.clone(),
+            description: payout.terms.remarks.description.clone(),
             summary: summary(payout, is_frozen, caller),
             money: money(&payout.state),
             is_frozen,

@@ -9,17 +9,17 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use bursar_core::flow::ReviewReason;
 use bursar_core::ids::PayoutId;
-use bursar_core::payouts::{self, Cancel, Cancellation, ClientMetadata, Create, NewPayout, View};
+use bursar_core::payouts::{self, Cancel, Cancellation, ClientMetadata, Create, NewPayout};
 use bursar_core::turn::Given;
 use bursar_store::FlowFilter;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::lists::{Listed, Page, view};
-use super::payout_decisions::Decision;
+use super::payout_view::Payout;
 use super::{answered, beneficiaries, payout_explain};
 use crate::App;
 use crate::access::{AccessRow, EVERY_ROLE, PAYERS};
@@ -67,6 +67,12 @@ pub(super) struct PayoutRequest {
     #[serde(default)]
     metadata: BTreeMap<String, String>,
     trace_id: Option<String>,
+    /// The caller's own id, for lists and searches. 1 to 128 bytes without control characters; it need not be unique.
+    #[schema(min_length = 1, max_length = 128, example = "order-1001")]
+    external_id: Option<String>,
+    /// At most 500 bytes. Bursar stores and returns it.
+    #[schema(max_length = 500)]
+    description: Option<String>,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -81,85 +87,6 @@ pub(super) struct PayeeDetails {
     msisdn: Option<String>,
     /// The bank of the account.
     bank: Option<String>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Payout {
-    id: String,
-    /// SCHEDULED, READY, SUBMITTING, UNCONFIRMED, PROCESSING, STUCK, SUCCESS, FAILED, CANCELLED, RETURNED or
-    /// `LATE_SUCCESS`.
-    status: String,
-    /// The payout has ended. Only a correction by the channel can change it.
-    #[serde(rename = "final")]
-    is_final: bool,
-    /// Increases with every visible change; a decision names the version that it is based on.
-    version: u64,
-    merchant_id: String,
-    amount: String,
-    fee: String,
-    vat: String,
-    currency: String,
-    channel: String,
-    /// The reference of the latest attempt at the channel.
-    reference: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    scheduled_at: Option<Timestamp>,
-    /// The first of two decisions; a second person must make the same one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) pending_decision: Option<PendingDecision>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    metadata: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trace_id: Option<String>,
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
-    #[schema(value_type = String, format = DateTime)]
-    updated_at: Timestamp,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct PendingDecision {
-    decision: Decision,
-    actor: String,
-}
-
-impl From<View> for Payout {
-    fn from(view: View) -> Self {
-        Self {
-            id: view.id,
-            status: view.status,
-            is_final: view.is_final,
-            version: view.version,
-            merchant_id: view.merchant_id,
-            amount: view.amount,
-            fee: view.fee,
-            vat: view.vat,
-            currency: view.currency,
-            channel: view.channel,
-            reference: view.reference,
-            reason: view.reason,
-            scheduled_at: view.scheduled_at,
-            pending_decision: view.pending_decision.map(|pending| PendingDecision {
-                decision: pending.decision.into(),
-                actor: pending.actor,
-            }),
-            metadata: view.metadata,
-            trace_id: view.trace_id,
-            created_at: view.created_at,
-            updated_at: view.updated_at,
-        }
-    }
-}
-
-impl Payout {
-    /// Only staff sees which colleague has proposed a decision.
-    pub(super) fn seen_by(mut self, caller: &Caller) -> Self {
-        self.pending_decision = self.pending_decision.filter(|_| caller.is_staff());
-        self
-    }
 }
 
 /// Create a payout.
@@ -182,8 +109,14 @@ pub(super) async fn create(
         currency: request.currency,
         amount: request.amount,
         beneficiary,
+        beneficiary_id: request.beneficiary_id,
         scheduled_at: request.scheduled_at,
-        remarks: ClientMetadata { metadata: request.metadata, trace_id: request.trace_id },
+        remarks: ClientMetadata {
+            metadata: request.metadata,
+            trace_id: request.trace_id,
+            external_id: request.external_id,
+            description: request.description,
+        },
     };
     let actor = caller.merchant.is_none().then(|| caller.actor.clone());
     let key = key.of_merchant(&payout.merchant);
@@ -244,12 +177,15 @@ pub(super) struct Filter {
     /// The channel's own reference.
     provider_reference: Option<String>,
     trace_id: Option<String>,
+    /// The caller's own id.
+    external_id: Option<String>,
 }
 
 /// List payouts, newest first; stuck payouts by the time since when they are stuck, the longest first.
 ///
-/// Status, channel, currency, amount and provider reference have no index, except for STUCK: a page that has scanned as
-/// many rows as one request may scan ends early and has `scanned_to`. Continue with `next_cursor`.
+/// Reference, trace id and external id are found by an index. Status, channel, currency, amount and provider reference have
+/// none, except for STUCK: a page that has scanned as many rows as one request may scan ends early and has `scanned_to`.
+/// Continue with `next_cursor`.
 #[utoipa::path(get, path = "/v1/payouts", tag = "payouts", params(Filter, Page),
     responses((status = 200, body = Listed<Payout>), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub(super) async fn list(
@@ -263,7 +199,6 @@ pub(super) async fn list(
             "amount is a decimal, such as 1500.00: nothing was read. Correct it",
         ));
     }
-    let Filter { reference, trace_id, .. } = filter;
     let wanted = FlowFilter {
         status: filter.status,
         merchant: caller.narrowed(filter.merchant_id)?,
@@ -273,13 +208,15 @@ pub(super) async fn list(
         currency: filter.currency,
         amount: filter.amount,
         provider_reference: filter.provider_reference,
+        reference: filter.reference,
+        trace_id: filter.trace_id,
+        external_id: filter.external_id,
         ..FlowFilter::default()
     };
     let show = |view| Payout::from(view).seen_by(&caller);
-    if let Some(text) = reference.or(trace_id) {
-        return app.list_known_as::<payouts::Payout, _>(text, wanted, show).await;
-    }
-    if wanted.status.as_deref() == Some("STUCK") {
+    let is_named = [&wanted.reference, &wanted.trace_id, &wanted.external_id];
+    let is_named = is_named.into_iter().any(Option::is_some);
+    if wanted.status.as_deref() == Some("STUCK") && !is_named {
         let reason = ReviewReason::Stuck;
         return app.list_reviews::<payouts::Payout, _>(reason, wanted, &page, show).await;
     }

@@ -120,6 +120,7 @@ const REJECTIONS: &[&str] = &[
     "bad_beneficiary",
     "bad_currency",
     "bad_endpoint",
+    "bad_external_id",
     "bad_identifier",
     "bad_key",
     "bad_name",

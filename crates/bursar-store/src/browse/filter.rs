@@ -8,7 +8,8 @@ use bursar_core::payouts::attempt::Attempt;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-/// A filter of flows. The kind, the merchant, the parent and the time of creation are found by an index.
+/// A filter of flows. The kind, the merchant, the parent, the time of creation, references, trace id and external id are
+/// found by an index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowFilter {
     pub kind: &'static str,
@@ -26,6 +27,13 @@ pub struct FlowFilter {
     pub amount: Option<String>,
     /// The channel's own reference of a payment.
     pub provider_reference: Option<String>,
+    /// A reference that Bursar gave a channel, or that a provider gave a pay-in.
+    pub reference: Option<String>,
+    pub trace_id: Option<String>,
+    /// The caller's own id of a payout.
+    pub external_id: Option<String>,
+    /// Any reference, or any text that a caller gave the flow.
+    pub known_as: Option<String>,
 }
 
 /// A filter of reviews.
@@ -54,6 +62,31 @@ impl FlowFilter {
             && self.provider_reference.as_ref().is_none_or(|wanted| {
                 flow.state.payout().is_some_and(|payout| has_provider_reference(payout, wanted))
             })
+            && self.admits_names(flow)
+    }
+
+    /// Whether the flow has the references, trace id and external id that are wanted.
+    fn admits_names(&self, flow: &Flow) -> bool {
+        let remarks = flow.state.payout().map(|payout| &payout.terms.remarks);
+        let is = |wanted: &Option<String>, found: Option<&String>| {
+            wanted.is_none() || wanted.as_ref() == found
+        };
+        let has_reference =
+            |wanted: &String| flow.state.references().any(|(_, reference)| reference == wanted);
+        let is_known_as = |wanted: &String| {
+            has_reference(wanted) || flow.state.labels().any(|label| label == wanted)
+        };
+        self.reference.as_ref().is_none_or(has_reference)
+            && self.known_as.as_ref().is_none_or(is_known_as)
+            && is(&self.trace_id, remarks.and_then(|remarks| remarks.trace_id.as_ref()))
+            && is(&self.external_id, remarks.and_then(|remarks| remarks.external_id.as_ref()))
+    }
+
+    /// A text by which the matching flows are known, if the filter names one.
+    pub(super) fn name(&self) -> Option<&str> {
+        let Self { reference, trace_id, external_id, known_as, .. } = self;
+        let mut names = [reference, external_id, trace_id, known_as].into_iter();
+        names.find_map(Option::as_deref)
     }
 
     /// Whether every row of the index matches.
@@ -62,6 +95,7 @@ impl FlowFilter {
         let Self { status, channel, currency, amount, provider_reference, .. } = self;
         let others = [status, channel, currency, amount, provider_reference];
         others.into_iter().all(Option::is_none)
+            && self.name().is_none()
             && from.is_none()
             && until.is_none()
             && (merchant.is_none() || parent.is_none())

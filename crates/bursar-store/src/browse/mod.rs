@@ -31,10 +31,11 @@ pub trait Browse: Scan + Query {
         addresses: &[Name],
     ) -> impl Future<Output = Result<Vec<(Name, Account)>, StoreError>>;
 
-    /// The flows that a channel, a provider or a caller knows by this text.
+    /// The flows below an id that a channel, a provider or a caller knows by this text, newest first.
     fn flows_known_as(
         &mut self,
         text: &str,
+        below: FlowId,
         limit: u32,
     ) -> impl Future<Output = Result<Vec<FlowId>, StoreError>>;
 
@@ -92,13 +93,11 @@ pub trait Browse: Scan + Query {
             let mut page = Page::new(limit, filter.is_indexed());
             loop {
                 let size = page.next_keys();
-                let keys = self.flow_keys(filter, (below, from), size).await?;
+                let keys = self.matching_keys(filter, (below, from), size).await?;
                 let Some((last, _)) = keys.last() else { break };
                 below = *last;
                 let is_end = keys.len() < size;
-                let is_wanted =
-                    |status: &String| filter.status.as_ref().is_none_or(|it| it == status);
-                let wanted = keys.iter().filter(|(_, status)| is_wanted(status));
+                let wanted = keys.iter().filter(|(_, is_wanted)| *is_wanted);
                 let wanted = wanted.map(|(id, _)| (*id, *id)).collect();
                 if page.fill(self, wanted, filter).await?
                     || page.scanned(keys.len(), below)
@@ -108,6 +107,25 @@ pub trait Browse: Scan + Query {
                 }
             }
             Ok(FlowPage { next: page.next(), scanned_to: page.scanned_to, flows: page.flows })
+        }
+    }
+
+    /// The next keys of the best index for a filter, newest first, each with whether its flow may match.
+    fn matching_keys(
+        &mut self,
+        filter: &FlowFilter,
+        range: (FlowId, FlowId),
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<(FlowId, bool)>, StoreError>> {
+        async move {
+            if let Some(text) = filter.name() {
+                let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+                let found = self.flows_known_as(text, range.0, limit).await?;
+                return Ok(found.into_iter().map(|id| (id, id >= range.1)).collect());
+            }
+            let keys = self.flow_keys(filter, range, limit).await?;
+            let is_wanted = |status| filter.status.as_ref().is_none_or(|it| *it == status);
+            Ok(keys.into_iter().map(|(id, status)| (id, is_wanted(status))).collect())
         }
     }
 

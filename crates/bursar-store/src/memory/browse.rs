@@ -74,12 +74,17 @@ impl Browse for Memory {
         Ok(accounts.map(|((name, _), account)| (Name::clone(name), account.clone())).collect())
     }
 
-    async fn flows_known_as(&mut self, text: &str, limit: u32) -> Result<Vec<FlowId>, StoreError> {
+    async fn flows_known_as(
+        &mut self,
+        text: &str,
+        below: FlowId,
+        limit: u32,
+    ) -> Result<Vec<FlowId>, StoreError> {
         let attempts = self.attempts.iter().filter(|((_, reference), _)| reference == text);
         let labels = self.labels.iter().filter(|(label, _)| label == text);
         let found: BTreeSet<FlowId> =
             attempts.map(|(_, flow)| *flow).chain(labels.map(|(_, flow)| *flow)).collect();
-        Ok(found.into_iter().rev().take(at_most(limit)).collect())
+        Ok(found.range(..below).rev().take(at_most(limit)).copied().collect())
     }
 
     async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {

@@ -65,9 +65,14 @@ impl Browse for Postgres {
         rows.iter().map(account).collect()
     }
 
-    async fn flows_known_as(&mut self, text: &str, limit: u32) -> Result<Vec<FlowId>, StoreError> {
+    async fn flows_known_as(
+        &mut self,
+        text: &str,
+        below: FlowId,
+        limit: u32,
+    ) -> Result<Vec<FlowId>, StoreError> {
         self.reconnect().await?;
-        tallies::known_as(&self.session(), text, limit).await
+        tallies::known_as(&self.session(), text, below, limit).await
     }
 
     async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {

@@ -142,10 +142,11 @@ pub(super) async fn labels(
     }
 }
 
-/// The flows with this external reference or label, newest first. One index probe for each channel.
+/// The flows with this external reference or label, below an id, newest first. One index probe for each channel.
 pub(super) async fn known_as(
     session: &Session<'_, impl GenericClient>,
     text: &str,
+    below: FlowId,
     limit: u32,
 ) -> Result<Vec<FlowId>, StoreError> {
     let sql = "WITH RECURSIVE issuers (channel) AS (
@@ -155,9 +156,10 @@ pub(super) async fn known_as(
             FROM issuers WHERE issuers.channel IS NOT NULL)
         SELECT a.flow FROM issuers CROSS JOIN LATERAL (
             SELECT flow FROM attempts a WHERE a.channel = issuers.channel AND a.reference = $1 LIMIT 1) a
+        WHERE a.flow < $2
         UNION
-        SELECT flow FROM labels WHERE label = $1
-        ORDER BY 1 DESC LIMIT $2";
-    let rows = session.query(sql, &[&text, &i64::from(limit)]).await?;
+        SELECT flow FROM (SELECT flow FROM labels WHERE label = $1 AND flow < $2 ORDER BY flow DESC LIMIT $3) l
+        ORDER BY 1 DESC LIMIT $3";
+    let rows = session.query(sql, &[&text, &below.uuid(), &i64::from(limit)]).await?;
     rows.iter().map(|row| Ok(FlowId::from_uuid(get(row, 0)?))).collect()
 }

@@ -64,8 +64,13 @@ impl Browse for Sqlite {
         })
     }
 
-    async fn flows_known_as(&mut self, text: &str, limit: u32) -> Result<Vec<FlowId>, StoreError> {
-        tallies::known_as(&self.connection, text, limit)
+    async fn flows_known_as(
+        &mut self,
+        text: &str,
+        below: FlowId,
+        limit: u32,
+    ) -> Result<Vec<FlowId>, StoreError> {
+        tallies::known_as(&self.connection, text, below, limit)
     }
 
     async fn deliveries_of(&mut self, event: EventId) -> Result<Vec<Flow>, StoreError> {

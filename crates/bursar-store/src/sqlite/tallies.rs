@@ -121,10 +121,11 @@ pub(super) fn labels(connection: &Connection) -> Result<LabelDigest, StoreError>
     Ok(digest)
 }
 
-/// The flows with this external reference or label, newest first. One index probe for each channel.
+/// The flows with this external reference or label, below an id, newest first. One index probe for each channel.
 pub(super) fn known_as(
     connection: &Connection,
     text: &str,
+    below: FlowId,
     limit: u32,
 ) -> Result<Vec<FlowId>, StoreError> {
     let sql = "WITH RECURSIVE issuers (channel) AS (
@@ -133,8 +134,9 @@ pub(super) fn known_as(
             SELECT (SELECT min(channel) FROM attempts a WHERE a.channel > issuers.channel)
             FROM issuers WHERE issuers.channel IS NOT NULL)
         SELECT a.flow FROM issuers CROSS JOIN attempts a ON a.channel = issuers.channel AND a.reference = ?1
+        WHERE a.flow < ?2
         UNION
-        SELECT flow FROM labels WHERE label = ?1
-        ORDER BY 1 DESC LIMIT ?2";
-    all(connection, sql, params![text, limit], |row| flow_id(row, 0))
+        SELECT flow FROM (SELECT flow FROM labels WHERE label = ?1 AND flow < ?2 ORDER BY flow DESC LIMIT ?3)
+        ORDER BY 1 DESC LIMIT ?3";
+    all(connection, sql, params![text, below.uuid().as_bytes(), limit], |row| flow_id(row, 0))
 }

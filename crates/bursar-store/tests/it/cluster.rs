@@ -39,49 +39,6 @@ impl Cluster {
         cluster
     }
 
-    /// A second server that follows this one, asynchronously.
-    pub(crate) fn replica(&self) -> Self {
-        let (bin, variables) = (self.bin.clone(), self.variables.clone());
-        let replica = Self { scratch: Scratch::new(), bin, variables };
-        if is_root() {
-            let owned = Command::new("chown").arg("postgres").arg(replica.scratch.path()).status();
-            assert!(owned.unwrap().success());
-        }
-        let (socket, data) = (self.socket(), replica.data());
-        replica.run("pg_basebackup", &["-h", &socket, "-U", "bursar", "-D", &data, "-R"]);
-        replica.start_server();
-        replica
-    }
-
-    /// Whether a replica has everything that its primary has written.
-    pub(crate) fn has_all_of(&self, primary: &Self) -> bool {
-        let end = primary.sql("SELECT pg_current_wal_lsn()");
-        self.sql(&format!("SELECT pg_last_wal_replay_lsn() >= '{end}'")) == "t"
-    }
-
-    /// A replica gets nothing more.
-    pub(crate) fn disconnect(&self) {
-        self.sql("ALTER SYSTEM SET primary_conninfo = ''");
-        self.sql("SELECT pg_reload_conf()");
-        while self.sql("SELECT count(*) FROM pg_stat_wal_receiver") != "0" {
-            std::thread::yield_now();
-        }
-    }
-
-    /// The result of a statement with one value.
-    pub(crate) fn sql(&self, statement: &str) -> String {
-        let socket = self.socket();
-        let arguments = ["-h", &socket, "-U", "bursar", "-d", "postgres", "-Atc", statement];
-        let output = Command::new(self.bin.join("psql")).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    }
-
-    /// The directory of its socket.
-    pub(crate) fn socket(&self) -> String {
-        self.scratch.path().display().to_string()
-    }
-
     pub(crate) fn start_server(&self) {
         // After a crash the server syncs its file system at once: syncing file by file takes a minute on a slow disk.
         let options = format!(

@@ -2,6 +2,7 @@
 
 use bursar_core::flow::{Flow, ReviewReason};
 use bursar_core::ids::{FlowId, PayoutId};
+use bursar_core::ledger::Post;
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{
     Callback, Cancel, Cancellation, Create, Decision, Resolution, Resolve, View,
@@ -10,16 +11,18 @@ use bursar_core::rejection::Rejection;
 use bursar_core::rules::Rules;
 use bursar_core::turn::Tally;
 use bursar_store::{Browse, FlowFilter, FlowPage, Query, ReviewFilter, Store};
+use uuid::Uuid;
 
 use crate::desk::Desk;
 use crate::payout_steps::new_payout;
 use crate::payouts::{key, view};
 use crate::stores::on_every_store;
-use crate::workload::{registration, rules};
+use crate::workload::{event, registration, rules};
 
 on_every_store! {
     stuck_payouts_and_cases_are_listed_until_a_person_decides,
     filters_and_searches_find_what_they_name,
+    external_ids_are_found_whatever_other_merchants_have,
     tallies_follow_every_change,
 }
 
@@ -156,6 +159,13 @@ async fn filters_and_searches_find_what_they_name(store: impl Store + Browse) {
         (FlowFilter { merchant: text("m2"), ..none() }, vec![]),
         (FlowFilter { status: text("SUCCESS"), ..none() }, vec![&one]),
         (FlowFilter { provider_reference: text(&format!("P-{}", one.id)), ..none() }, vec![&one]),
+        (FlowFilter { reference: text(&one.reference), ..none() }, vec![&one]),
+        (FlowFilter { reference: text("trace-2"), ..none() }, vec![]),
+        (FlowFilter { trace_id: text("trace-2"), ..none() }, vec![&two]),
+        (FlowFilter { trace_id: text(&one.reference), ..none() }, vec![]),
+        (FlowFilter { external_id: text("trace-2"), ..none() }, vec![]),
+        (FlowFilter { known_as: text("trace-2"), ..none() }, vec![&two]),
+        (FlowFilter { known_as: text(&one.reference), status: text("READY"), ..none() }, vec![]),
         (FlowFilter { from: Some(two.created_at), ..none() }, vec![&three, &two]),
         (FlowFilter { until: Some(two.created_at), ..none() }, vec![&one]),
         (
@@ -178,10 +188,58 @@ async fn filters_and_searches_find_what_they_name(store: impl Store + Browse) {
         ("trace", vec![]),
         (one.id.as_str(), vec![]),
     ] {
-        let found = desk.store.flows_known_as(text, 10).await.unwrap();
+        let last = FlowId::from_uuid(Uuid::max());
+        let found = desk.store.flows_known_as(text, last, 10).await.unwrap();
         let expected: Vec<FlowId> = expected.into_iter().map(|view| id(view).into()).collect();
         assert_eq!(found, expected, "{text}");
+        for flow in expected {
+            assert_eq!(desk.store.flows_known_as(text, flow, 10).await.unwrap(), [], "{text}");
+        }
     }
+    desk.assert_sound().await;
+}
+
+/// Pages of any size have the payouts of a merchant with an external id, newest first, beside those of other merchants.
+async fn external_ids_are_found_whatever_other_merchants_have(store: impl Store + Browse) {
+    let rules = rules();
+    let mut desk = ready(&rules, store).await;
+    desk.ask(registration("m2")).await.unwrap();
+    let mut credit = event(&rules, "ADJUSTMENT_CREDIT", "of-m2");
+    credit.variables.insert("merchantId".into(), "m2".to_owned());
+    desk.ask(Post { event: credit, actor: None }).await.unwrap();
+    let mut of_one = Vec::new();
+    for number in 0..40 {
+        let merchant = if number % 8 == 0 { "m1" } else { "m2" };
+        let mut payout = new_payout(merchant, "1");
+        payout.remarks.external_id = Some("order-1".to_owned());
+        // A label that a payout has twice is stored once.
+        payout.remarks.trace_id = (number % 3 == 0).then(|| "order-1".to_owned());
+        let create =
+            Create { key: key(&format!("k{number}")), payout, actor: None, workflow: None };
+        let made = view(desk.ask(create).await);
+        if merchant == "m1" {
+            of_one.insert(0, made.id);
+        }
+    }
+    pay(&mut desk, "other", "1").await;
+    let text = |text: &str| Some(text.to_owned());
+    let all = FlowFilter { kind: "payout", external_id: text("order-1"), ..FlowFilter::default() };
+    let wanted = FlowFilter { merchant: text("m1"), ..all.clone() };
+    for limit in [1, 2, 10] {
+        let (mut found, mut before) = (Vec::new(), None);
+        loop {
+            let page = desk.store.list_flows_desc(&wanted, before, limit).await.unwrap();
+            found.extend(page.flows.iter().map(Flow::name));
+            before = page.next;
+            if before.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, of_one, "by {limit}");
+    }
+    assert_eq!(desk.store.list_flows_desc(&all, None, 100).await.unwrap().flows.len(), 40);
+    let none = FlowFilter { external_id: text("order"), ..wanted };
+    assert_eq!(desk.store.list_flows_desc(&none, None, 10).await.unwrap().flows, []);
     desk.assert_sound().await;
 }
 

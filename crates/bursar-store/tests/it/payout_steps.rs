@@ -115,6 +115,7 @@ pub(crate) fn new_payout(merchant: &str, amount: &str) -> NewPayout {
         amount: text(amount),
         beneficiary,
         scheduled_at: None,
+        beneficiary_id: None,
         remarks: ClientMetadata::default(),
     }
 }

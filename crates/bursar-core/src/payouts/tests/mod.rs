@@ -2,6 +2,7 @@
 
 mod decisions;
 mod recheck;
+mod remarks;
 mod stored;
 mod tries;
 
@@ -63,6 +64,7 @@ fn payout(state: State, tries: u32) -> Payout {
                 bank: None,
             },
             scheduled_at: None,
+            beneficiary_id: None,
             remarks: ClientMetadata::default(),
         }),
         attempts: vec![attempt],

@@ -84,10 +84,12 @@ fn payouts() -> Vec<Body> {
             bank: None,
         },
         scheduled_at: None,
+        beneficiary_id: None,
         remarks: ClientMetadata::default(),
     };
     let unreachable = Beneficiary { msisdn: None, ..good.beneficiary.clone() };
     let remarks = ClientMetadata { trace_id: Some("x".repeat(129)), ..ClientMetadata::default() };
+    let unnamed = ClientMetadata { external_id: Some(String::new()), ..ClientMetadata::default() };
     let bad = [
         NewPayout { amount: text("1e3"), ..good.clone() },
         NewPayout { amount: text("-5"), ..good.clone() },
@@ -97,6 +99,7 @@ fn payouts() -> Vec<Body> {
         NewPayout { beneficiary: unreachable, ..good.clone() },
         NewPayout { merchant: text("unknown"), ..good.clone() },
         NewPayout { remarks, ..good.clone() },
+        NewPayout { remarks: unnamed, ..good.clone() },
     ];
     let create = |(payout, number): (NewPayout, u32)| -> Body {
         let key = Key::new(text("invalid"), format!("invalid-{number}"));

@@ -63,6 +63,7 @@ impl Merchants {
             amount: format!("{amount}.{fraction:02}"),
             beneficiary: Beneficiary { name: "A. Khan".to_owned(), account, msisdn, bank: None },
             scheduled_at,
+            beneficiary_id: None,
             remarks: ClientMetadata::default(),
         }
     }

@@ -79,6 +79,7 @@ impl Around {
             channel: name(),
             beneficiary,
             scheduled_at: None,
+            beneficiary_id: None,
             remarks: ClientMetadata::default(),
         };
         let template = Payout {

@@ -102,9 +102,12 @@ fn terms() -> Vec<Terms> {
     let metadata: BTreeMap<String, String> = [("order", "17"), ("shop", "a/b")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();
-    let only_metadata = ClientMetadata { metadata: metadata.clone(), trace_id: None };
-    let only_trace = ClientMetadata { metadata: BTreeMap::new(), trace_id: text("t-1") };
-    let both = ClientMetadata { metadata, trace_id: text("t-1") };
+    let none = ClientMetadata::default;
+    let only_metadata = ClientMetadata { metadata: metadata.clone(), ..none() };
+    let only_trace = ClientMetadata { trace_id: text("t-1"), ..none() };
+    let both = ClientMetadata { metadata, ..only_trace.clone() };
+    let only_external_id = ClientMetadata { external_id: text("order/\"17\""), ..none() };
+    let only_description = ClientMetadata { description: text("June, Zoë"), ..none() };
     let remarked = |remarks| Terms { remarks, ..plain.clone() };
     vec![
         Terms { beneficiary: account, ..plain.clone() },
@@ -112,6 +115,9 @@ fn terms() -> Vec<Terms> {
         remarked(only_metadata),
         remarked(only_trace),
         remarked(both),
+        remarked(only_external_id),
+        remarked(only_description),
+        Terms { beneficiary_id: text("ben_1"), ..plain.clone() },
     ]
 }
 
@@ -181,6 +187,7 @@ fn plain_terms() -> Terms {
         channel: "wallet".to_owned(),
         beneficiary,
         scheduled_at: None,
+        beneficiary_id: None,
         remarks: ClientMetadata::default(),
     }
 }

@@ -81,11 +81,13 @@ fn create(world: &mut World) -> Body {
         amount: text(world.dice.pick(&["0", "1", "7", "7", "100", "7.5"])),
         beneficiary: beneficiary(world),
         scheduled_at: world.dice.chance(15).then(|| world.now + SignedDuration::from_secs(120)),
+        beneficiary_id: None,
         remarks: ClientMetadata {
             metadata: BTreeMap::from_iter(
                 world.dice.chance(20).then(|| (text("order"), text("17"))),
             ),
             trace_id: world.dice.chance(20).then(|| text("t-1")),
+            ..ClientMetadata::default()
         },
     };
     match world.dice.below(6) {

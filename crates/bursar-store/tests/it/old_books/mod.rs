@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use bursar_core::flow::ReviewReason;
+use bursar_core::flow::{Kind as _, ReviewReason};
+use bursar_core::payouts::{Create, Payout};
 use bursar_core::turn::{Link, Tally};
-use bursar_store::{Browse, Postgres, Query, Sqlite, Store};
+use bursar_store::{Browse, FlowFilter, Postgres, Query, Sqlite, Store};
 use rusqlite::Connection;
 
 use crate::cluster::Cluster;
 use crate::desk::Desk;
+use crate::payout_steps::new_payout;
+use crate::payouts::key;
 use crate::scratch::Scratch;
 use crate::workload::{block_on, rules};
 
@@ -41,14 +44,35 @@ async fn go_on(store: impl Store + Browse) {
     let counts: Vec<_> = waiting.iter().map(|it| (it.kind, it.reason, it.count)).collect();
     assert_eq!(counts, [("payout", ReviewReason::Stuck, 1), ("payout", ReviewReason::Case, 1)]);
     for label in ["trace-stuck", "trace-case"] {
-        assert_eq!(desk.store.flows_known_as(label, 10).await.unwrap().len(), 1, "{label}");
+        let trace_id = Some(label.to_owned());
+        let filter = FlowFilter { kind: "payout", trace_id, ..FlowFilter::default() };
+        let page = desk.store.list_flows_desc(&filter, None, 10).await.unwrap();
+        assert_eq!(page.flows.len(), 1, "{label}");
     }
+    repeat_an_old_request(&mut desk).await;
     let tallies = desk.store.tallies("flow/payout/STUCK/").await.unwrap();
     let tally = Tally { count: 1, minor: 700, entered: 1 };
     assert_eq!(tallies.into_values().collect::<Vec<_>>(), [tally]);
     desk.ask(crate::workload::registration("m2")).await.unwrap();
     assert_eq!(versions(&mut desk.store).await, (COMMITS, 1));
     desk.assert_sound().await;
+}
+
+/// A request of an earlier version has the same hash now, and its stored reply, which has no beneficiary, is read. The payout
+/// itself has a beneficiary.
+async fn repeat_an_old_request<S: Store + Browse>(desk: &mut Desk<'_, S>) {
+    let mut payout = new_payout("m1", "7");
+    payout.remarks.trace_id = Some("trace-stuck".to_owned());
+    let create = Create { key: key("stuck"), payout, actor: None, workflow: None };
+    let given = desk.ask(create).await.unwrap();
+    assert!(given.is_replay);
+    assert_eq!((given.view.beneficiary.as_ref(), given.view.status.as_str()), (None, "READY"));
+    let id = Payout::INFO.flow_id(&given.view.id).unwrap();
+    let flow = desk.store.flow(id).await.unwrap().unwrap();
+    let view = flow.state.payout().unwrap().view(&flow);
+    let shown = view.beneficiary.unwrap();
+    assert_eq!((&*shown.name, shown.msisdn.as_deref()), ("A*** K***", Some("****4567")));
+    assert_eq!(view.provider_reference.as_deref(), Some("P-1"));
 }
 
 #[test]

@@ -133,9 +133,7 @@ fn client_id(input: &Value) -> Option<&Value> {
     given.filter(|given| given.as_str().is_some_and(|name| !name.is_empty()))
 }
 
-/// The latest reference of the channel, or else the reference of Bursar.
+/// The reference of the channel, or else the reference of Bursar.
 fn channel_ref(payout: &Payout) -> String {
-    let mut attempts = payout.attempts.iter().rev();
-    let theirs = attempts.find_map(|attempt| attempt.provider_reference());
-    theirs.unwrap_or_else(|| payout.reference()).to_owned()
+    payout.provider_reference().unwrap_or_else(|| payout.reference()).to_owned()
 }

@@ -31,6 +31,10 @@ pub struct DisbursementRequest {
     pub idempotency_key: String,
     #[serde(rename = "TraceID")]
     pub trace_id: String,
+    #[serde(rename = "ExternalID", skip_serializing_if = "String::is_empty")]
+    pub external_id: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduled_at: Option<Timestamp>,
     #[serde(deserialize_with = "or_empty")]
@@ -95,15 +99,21 @@ impl DisbursementRequest {
             | Value::Object(_) => value.to_string(),
         };
         let metadata = self.metadata.into_iter().map(|(name, value)| (name, text(value)));
-        let trace_id = Some(self.trace_id).filter(|trace| !trace.is_empty());
+        let given = |text: String| Some(text).filter(|text| !text.is_empty());
         NewPayout {
             merchant: self.merchant_id,
             channel: self.channel,
             currency: self.currency,
             amount: self.amount,
             beneficiary,
+            beneficiary_id: Some(self.beneficiary_id),
             scheduled_at: self.scheduled_at,
-            remarks: ClientMetadata { metadata: metadata.collect(), trace_id },
+            remarks: ClientMetadata {
+                metadata: metadata.collect(),
+                trace_id: given(self.trace_id),
+                external_id: given(self.external_id),
+                description: given(self.description),
+            },
         }
     }
 }

@@ -60,6 +60,12 @@ pub(crate) struct Create {
     /// The trace id of the caller
     #[arg(long, value_name = "ID")]
     trace_id: Option<String>,
+    /// The caller's own id of the payout, to find it by
+    #[arg(long, value_name = "ID")]
+    external_id: Option<String>,
+    /// A text to store with the payout, at most 500 bytes
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
     #[command(flatten)]
     once: IdempotencyArgs,
 }
@@ -113,6 +119,9 @@ pub(crate) struct PayoutFilter {
     /// Only payouts with this trace id
     #[arg(long, value_name = "ID")]
     trace_id: Option<String>,
+    /// Only payouts with this id of the caller's own
+    #[arg(long, value_name = "ID")]
+    external_id: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -184,6 +193,10 @@ const PAYOUTS: Resource = Resource {
         Column::text("status", "status"),
         Column::text("merchant_id", "merchant"),
         Column::text("channel", "channel"),
+        Column::text("beneficiary/name", "beneficiary"),
+        Column::text("beneficiary/account|beneficiary/msisdn", "account"),
+        Column::text("external_id", "external id"),
+        Column::text("provider_reference", "provider reference"),
         Column::text("created_at", "created"),
         Column::text("reason", "reason"),
         Column::text("currency", ""),
@@ -258,6 +271,8 @@ impl Create {
             ("scheduled_at", self.scheduled_at.map(|time| time.to_string().into())),
             ("metadata", metadata),
             ("trace_id", text(&self.trace_id)),
+            ("external_id", text(&self.external_id)),
+            ("description", text(&self.description)),
         ])
     }
 }
@@ -275,6 +290,7 @@ impl Filter for PayoutFilter {
             .with("reference", self.reference.as_ref())
             .with("provider_reference", self.provider_reference.as_ref())
             .with("trace_id", self.trace_id.as_ref())
+            .with("external_id", self.external_id.as_ref())
     }
 
     fn is_worklist(&self) -> bool {
@@ -296,6 +312,7 @@ const EVENTS: &[Column] = &[
     Column::text("time", "time"),
     Column::text("type", "event"),
     Column::text("data/reference", "reference"),
+    Column::text("data/provider_reference", "provider reference"),
     Column::text("data/reason", "reason"),
     Column::number("sequence", "sequence"),
 ];
@@ -307,13 +324,32 @@ const EVIDENCE: &[Column] = &[
     Column::text("detail", "detail"),
 ];
 
+/// How the channel and the caller name a payout.
+const NAMES: [(&str, &str); 3] = [
+    ("provider_reference", "Provider reference"),
+    ("external_id", "External id"),
+    ("description", "Description"),
+];
+
+/// Whom an explained payout pays: name, account or telephone number, bank and id, those that it has.
+fn beneficiary(explanation: &Value) -> String {
+    let field = |name| explanation.pointer(&format!("/beneficiary/{name}")).map(text);
+    let fields = ["name", "account", "msisdn", "bank", "id"].into_iter().filter_map(field);
+    format!("Beneficiary: {}", fields.collect::<Vec<_>>().join(", "))
+}
+
 fn explained(explanation: &Value) -> String {
     let part = |name: &str| explanation.get(name).map(text).unwrap_or_default();
     let mut lines = vec![
         format!("{} {} (version {})", part("id"), part("status"), part("version")),
-        part("summary"),
-        format!("Money: {}.", part("money")),
+        beneficiary(explanation),
     ];
+    for (name, title) in NAMES {
+        if explanation.get(name).is_some() {
+            lines.push(format!("{title}: {}", part(name)));
+        }
+    }
+    lines.extend([part("summary"), format!("Money: {}.", part("money"))]);
     if explanation.get("next_at").is_some() {
         lines.push(format!(
             "Next check at {}, unless new evidence arrives earlier.",
@@ -322,8 +358,12 @@ fn explained(explanation: &Value) -> String {
     }
     for attempt in rows(explanation, "attempts") {
         let part = |name: &str| attempt.get(name).map(text).unwrap_or_default();
+        let theirs = match attempt.get("provider_reference") {
+            Some(reference) => format!(", provider reference {}", text(reference)),
+            None => String::new(),
+        };
         lines.push(format!(
-            "\nAttempt {} as {}: sent {} times, {}",
+            "\nAttempt {} as {}: sent {} times, {}{theirs}",
             part("number"),
             part("reference"),
             part("tries"),

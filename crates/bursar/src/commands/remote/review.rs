@@ -40,6 +40,10 @@ const REVIEW: Resource = Resource {
         Column::text("flow/status", "status"),
         Column::text("merchant_id", "merchant"),
         Column::text("flow/reason", "reason"),
+        Column::text("flow/beneficiary/name", "beneficiary"),
+        Column::text("flow/beneficiary/account|flow/beneficiary/msisdn", "account"),
+        Column::text("flow/external_id", "external id"),
+        Column::text("flow/provider_reference", "provider reference"),
         Column::text("flow/currency", ""),
         Column::number("flow/amount", "amount"),
     ],
@@ -55,7 +59,7 @@ impl Arguments {
 pub(crate) struct Find {
     #[command(flatten)]
     server: Server,
-    /// An id, the reference of an attempt or a pay-in, the channel's own reference, or a trace id
+    /// An id, the reference of an attempt or a pay-in, the channel's own reference, a trace id, or the caller's own id
     #[arg(value_name = "TEXT")]
     text: String,
 }

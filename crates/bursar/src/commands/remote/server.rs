@@ -193,11 +193,21 @@ pub(super) fn list(columns: &'static [Column]) -> impl FnOnce(&Value) -> String 
     move |response| table_of(columns, rows(response, "data"))
 }
 
-/// Lays out one record: a line for each of its fields.
+/// Lays out one record: a line for each of its fields, also of those of a field that has fields, such as `beneficiary`.
 pub(super) fn fields(response: &Value) -> String {
     let Some(object) = response.as_object() else { return printable(&response.to_string()) };
-    let row = |(name, value): (&String, &Value)| vec![name.clone(), text(value)];
-    terminal::table(&["field", "value"], 2, object.iter().map(row).collect()).to_string()
+    let mut rows = Vec::new();
+    for (name, value) in object {
+        match value.as_object() {
+            Some(parts) => rows.extend(
+                parts
+                    .iter()
+                    .map(|(part, value)| vec![printable(&format!("{name} {part}")), text(value)]),
+            ),
+            None => rows.push(vec![name.clone(), text(value)]),
+        }
+    }
+    terminal::table(&["field", "value"], 2, rows).to_string()
 }
 
 /// A JSON object of the fields that have a value.

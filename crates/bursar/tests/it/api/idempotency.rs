@@ -65,6 +65,8 @@ fn another_body_under_the_same_key_is_refused() {
         ("scheduled_at", json!("2099-01-01T00:00:00Z")),
         ("metadata", json!({"a": "b"})),
         ("trace_id", json!("t")),
+        ("external_id", json!("t")),
+        ("description", json!("t")),
     ] {
         let mut other = body.clone();
         other[field] = value;

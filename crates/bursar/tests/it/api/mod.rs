@@ -19,6 +19,7 @@ mod review;
 mod scopes;
 pub(crate) mod scripted_channel;
 pub(crate) mod server;
+mod shown_beneficiaries;
 mod test_clock;
 mod verifiers;
 mod webhook_faults;

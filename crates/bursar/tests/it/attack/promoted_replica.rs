@@ -9,15 +9,54 @@ use crate::api::server::Server;
 use crate::caller::until;
 use crate::cluster::Cluster;
 
+/// A second server that follows the first one, asynchronously.
+fn replica_of(primary: &Cluster) -> Cluster {
+    let replica = Cluster::start();
+    replica.stop_server("fast").unwrap();
+    std::fs::remove_dir_all(replica.data()).unwrap();
+    let (socket, data) = (socket(primary), replica.data());
+    replica.run("pg_basebackup", &["-h", &socket, "-U", "bursar", "-D", &data, "-R"]);
+    replica.start_server();
+    replica
+}
+
+/// The directory of a server's socket.
+pub(super) fn socket(cluster: &Cluster) -> String {
+    let url = cluster.url();
+    url.split_whitespace().next().unwrap().trim_start_matches("host=").to_owned()
+}
+
+/// The result of a statement with one value.
+fn sql(cluster: &Cluster, statement: &str) -> String {
+    let (url, file) = (cluster.url(), format!("{}/result", socket(cluster)));
+    cluster.run("psql", &["-d", &url, "-At", "-o", &file, "-c", statement]);
+    std::fs::read_to_string(file).unwrap().trim().to_owned()
+}
+
+/// Whether the replica has everything that the primary has written.
+fn has_all(replica: &Cluster, primary: &Cluster) -> bool {
+    let end = sql(primary, "SELECT pg_current_wal_lsn()");
+    sql(replica, &format!("SELECT pg_last_wal_replay_lsn() >= '{end}'")) == "t"
+}
+
+/// The replica gets nothing more.
+fn disconnect(replica: &Cluster) {
+    sql(replica, "ALTER SYSTEM SET primary_conninfo = ''");
+    sql(replica, "SELECT pg_reload_conf()");
+    until("the replica receives nothing", || {
+        (sql(replica, "SELECT count(*) FROM pg_stat_wal_receiver") == "0").then_some(())
+    });
+}
+
 #[test]
 fn a_replica_without_the_last_payouts_takes_over() {
     let primary = Cluster::start();
-    let replica = primary.replica();
+    let replica = replica_of(&primary);
     // One name for both servers: the first that accepts writes is used.
     let url = format!(
         "host={},{} user=bursar dbname=postgres target_session_attrs=read-write connect_timeout=2",
-        primary.socket(),
-        replica.socket()
+        socket(&primary),
+        socket(&replica)
     );
     let provider = Provider::start();
     let mut server = Server::on_postgres_with(&url, &provider.config("wallet", ""), &[]);
@@ -26,15 +65,15 @@ fn a_replica_without_the_last_payouts_takes_over() {
     let before = admin.pay("before", &order("m1", "wallet", "100.00")).is(201);
     admin.payout_at(id(&before), "SUCCESS");
     // The replica gets nothing any more; 50 payouts are paid meanwhile.
-    until("the replica has caught up", || replica.has_all_of(&primary).then_some(()));
-    replica.disconnect();
+    until("the replica has caught up", || has_all(&replica, &primary).then_some(()));
+    disconnect(&replica);
     for number in 0..50 {
         let payout = admin.pay(&format!("lost{number}"), &order("m1", "wallet", "100.00")).is(201);
         admin.payout_at(id(&payout), "SUCCESS");
     }
     assert_eq!(provider.paid(), 51);
     primary.crash();
-    replica.sql("SELECT pg_promote()");
+    sql(&replica, "SELECT pg_promote()");
     until("the server writes again, and has noticed", || {
         let answer = admin.try_ask("GET", "/v1/restore", &[], b"")?;
         answer.text.contains("RECHECKING").then_some(())

@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::promoted_replica::socket;
 use super::provider::Provider;
 use crate::api::actions::{id, order};
 use crate::api::server::Server;
@@ -160,7 +161,7 @@ fn a_postgres_backup_is_put_back_and_all_keys_are_repeated() {
     let provider = Provider::start();
     let mut server = Server::on_postgres_with(&cluster.url(), &provider.config("wallet", ""), &[]);
     let backup = format!("{}-backup", cluster.data());
-    let socket = cluster.socket();
+    let socket = socket(&cluster);
     let waiting = pay(&server.admin(), &provider, || {
         cluster.run("pg_basebackup", &["-h", &socket, "-U", "bursar", "-D", &backup]);
     });

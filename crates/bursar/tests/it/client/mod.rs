@@ -111,13 +111,15 @@ fn money_comes_in_and_goes_out_from_the_command_line() {
     let create = ["--amount", "10.00", "--currency", "PKR", "--channel", "mobile_wallet"];
     let to_ali = ["payout", "create", "--merchant", "m1", "--beneficiary", text(&ali["id"])];
     let more = ["--metadata", "invoice=7", "--trace-id", "t-1"];
-    let payout = server.json(&[&to_ali[..], &create, &more].concat());
+    let names = ["--external-id", "order-7", "--description", "for June"];
+    let payout = server.json(&[&to_ali[..], &create, &more, &names].concat());
     assert_eq!(payout["metadata"], json!({"invoice": "7"}));
     assert_eq!(payout["trace_id"], "t-1");
     let id = text(&payout["id"]);
     server.wait(id, "SUCCESS");
     assert!(server.table(&words(PAYOUT)).contains("mobile_wallet"));
     assert!(server.table(&["payout", "get", id]).contains("SUCCESS"));
+    shows_whom_it_pays(&server, id, text(&ali["id"]));
     let paid = server.json(&["payout", "list", "--status", "SUCCESS", "--merchant", "m1"]);
     assert!(paid["data"].as_array().unwrap().iter().any(|found| found["id"] == id));
     assert!(server.table(&["payout", "list"]).contains(id));
@@ -141,6 +143,26 @@ fn money_comes_in_and_goes_out_from_the_command_line() {
     let closed = server.json(&["merchant", "change", "m2", "--status", "closed"]);
     assert_eq!(closed["status"], "closed");
     assert!(server.table(&["merchant", "change", "m2", "--name", "Renamed"]).contains("Renamed"));
+}
+
+fn shows_whom_it_pays(server: &Server, id: &str, beneficiary: &str) {
+    let theirs = server.json(&["payout", "get", id]);
+    let theirs = text(&theirs["provider_reference"]).to_owned();
+    let got = server.table(&["payout", "get", id]);
+    assert!(got.contains("beneficiary name") && got.contains("metadata invoice"), "{got}");
+    let explained = server.table(&["payout", "explain", id]);
+    let whom = format!("Beneficiary: A***, ****X7, HBL, {beneficiary}\n");
+    let names =
+        format!("Provider reference: {theirs}\nExternal id: order-7\nDescription: for June\n");
+    assert!(explained.contains(&format!("{whom}{names}")), "{explained}");
+    let listed = server.table(&["payout", "list", "--external-id", "order-7"]);
+    for shown in [id, "A***", "****X7", "order-7", &theirs] {
+        assert!(listed.contains(shown), "{shown}: {listed}");
+        assert!(got.contains(shown), "{shown}: {got}");
+    }
+    assert!(!listed.contains("PK36X7"), "{listed}");
+    assert!(!server.table(&["payout", "list", "--external-id", "order-8"]).contains("po_"));
+    assert!(server.table(&["find", "order-7"]).contains(id));
 }
 
 #[test]
@@ -184,6 +206,8 @@ fn two_people_decide_what_is_stuck() {
     let (maker, checker) = (key("maker", "operator"), key("checker", "approver"));
     let id = text(&server.json(&words(PAYOUT))["id"]).to_owned();
     let stuck = server.wait(&id, "STUCK");
+    let reviews = server.table(&["review"]);
+    assert!(reviews.contains("beneficiary") && reviews.contains("****4567"), "{reviews}");
     let version = stuck["version"].to_string();
     let resolve = [
         "payout",

@@ -7,7 +7,8 @@ use crate::caller::until;
 
 fn request(beneficiary: &str, key: &str) -> String {
     json!({ "DisbursementID": "", "MerchantID": "m1", "BeneficiaryID": beneficiary, "Amount": "250.00", "Currency": "PKR",
-        "Channel": "wallet", "IdempotencyKey": key, "TraceID": "trace", "ScheduledAt": null, "Metadata": { "order": "7" } })
+        "Channel": "wallet", "IdempotencyKey": key, "TraceID": "trace", "ExternalID": "order-7",
+        "Description": "for June", "ScheduledAt": null, "Metadata": { "order": "7" } })
     .to_string()
 }
 
@@ -39,10 +40,17 @@ fn a_payout_that_a_client_starts_is_paid_once_however_often_it_is_started() {
 
     // And through the API.
     let body = json!({ "merchant_id": "m1", "beneficiary_id": beneficiary, "amount": "250", "currency": "PKR",
-        "channel": "wallet", "trace_id": "trace", "metadata": { "order": "7" } });
+        "channel": "wallet", "trace_id": "trace", "external_id": "order-7", "description": "for June",
+        "metadata": { "order": "7" } });
     let again = fixture.api.move_money("k1", "/v1/payouts", &body);
     assert!(again.is_replay(), "{again:?}");
-    assert_eq!(again.is(201)["id"], result["DisbursementID"]);
+    let again = again.is(201);
+    assert_eq!(again["id"], result["DisbursementID"]);
+    assert_eq!(again["beneficiary"]["id"], beneficiary, "{again}");
+    assert_eq!(
+        (&again["external_id"], &again["description"]),
+        (&json!("order-7"), &json!("for June"))
+    );
     let books = provider.ask("GET", "/_books", &[], "").body;
     assert_eq!(books["payments"].as_array().unwrap().len(), 1, "{books}");
 
@@ -92,6 +100,7 @@ fn the_happy_path_is_short_and_names_everything_and_tells_no_secret() {
         let history = fixture.temporal().history(&workflow);
         let text = Value::from(history.clone()).to_string();
         assert!(!text.contains(ACCOUNT) && !text.contains("Khan"), "{text}");
+        assert!(!text.contains("***"), "not even masked: {text}");
         lengths.push((jobs.len(), history.len()));
     }
     let shortest = lengths.iter().min().unwrap();
