@@ -251,8 +251,9 @@ fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
 ///
 /// A pure function of the request, so that the same request has the same reference in every copy of the books, also in one
 /// that was restored from a backup and has forgotten the request. Other books have other references for the same key.
-pub fn first_reference(books: BooksId, merchant: &str, key: &str) -> String {
-    custom(&Seed::new(*books.uuid().as_bytes()).child([merchant, key]).derive("attempt", 1))
+pub fn first_reference(books: BooksId, merchant: &str, key: &[u8; 16]) -> String {
+    let hash = Sha256::new().chain_update(books.uuid().as_bytes()).chain_update(key);
+    custom(&hash.chain_update(merchant).finalize().into())
 }
 
 /// The reference of a later attempt. It follows from the first one, which every copy of the payout has.

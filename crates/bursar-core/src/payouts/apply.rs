@@ -52,7 +52,8 @@ impl ReadyCreate<'_> {
             ),
         };
         let name = id.to_string();
-        let first = Attempt::new(1, first_reference(draft.rules().books, merchant, key));
+        let first =
+            Attempt::new(1, first_reference(draft.rules().books, merchant, &create.key.digest()));
         let payout = Payout {
             terms: Arc::clone(terms),
             attempts: vec![first],

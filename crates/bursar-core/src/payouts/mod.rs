@@ -27,6 +27,7 @@ mod beneficiary;
 mod bookings;
 mod call;
 pub mod channel;
+mod client_metadata;
 mod decide;
 mod event;
 mod evidence;
@@ -45,6 +46,7 @@ mod view;
 pub use advance::{Advance, advance};
 pub use beneficiary::{Beneficiary, MaskedBeneficiary};
 pub use call::{Call, Order};
+pub use client_metadata::ClientMetadata;
 pub use event::{Answer, Decision, Event, ManualDecision, Outcome, UNMAPPED};
 pub use lane::{LANE, schedule_lane, submit_lane};
 pub use recheck::{Recheck, Restored, Stage};
@@ -54,6 +56,6 @@ pub use request::{
     AskAgain, Callback, Cancel, Cancellation, Create, NewPayout, Reply, Request, Resolution,
     Resolve,
 };
-pub use state::{ClientMetadata, Discrepancy, Payout, Proposal, State, StuckReason, Terms, Wait};
+pub use state::{Discrepancy, Payout, Proposal, State, StuckReason, Terms, Wait};
 pub use step::{Booking, Context, Effect, Step, step};
 pub use view::{PendingDecision, View};

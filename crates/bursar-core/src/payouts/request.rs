@@ -5,8 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::beneficiary::Beneficiary;
+use super::client_metadata::ClientMetadata;
 use super::event::Decision;
-use super::state::{ClientMetadata, Terms};
+use super::state::Terms;
 use super::step::RESERVE;
 use super::view::View;
 use crate::flow::{Accepted, Planners};

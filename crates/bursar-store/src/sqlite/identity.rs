@@ -46,6 +46,13 @@ impl Sqlite {
         &self.place
     }
 
+    /// Makes new books.
+    pub fn make(directory: &Path, books: &Identity) -> Result<Self, StoreError> {
+        let mut store = Self::open(directory)?;
+        store.identify(books)?;
+        Ok(store)
+    }
+
     /// What the books are; none in a database that `init` has not finished.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, StoreError> {
         load(&self.connection)

@@ -35,7 +35,7 @@ pub(crate) fn body(
     if name == "create" {
         let id = PayoutId::new(admission.now, &admission.seed, 0);
         let merchant = format!("m{a}");
-        made.push((id, first_reference(BooksId::NONE, &merchant, key.value())));
+        made.push((id, first_reference(BooksId::NONE, &merchant, &key.digest())));
         let payout = new_payout(&merchant, &amount.to_string());
         return payouts::Create { key, payout, actor: None, workflow: None }.into();
     }

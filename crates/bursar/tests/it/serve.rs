@@ -112,7 +112,7 @@ fn a_stopped_process_drains_and_resumes_after_the_next_start() {
 fn serve_says_at_start_what_it_is() {
     let house = House::new();
     let [data, books, config, file, serve] = house.arguments();
-    let arguments = [&serve, "--listen", "127.0.0.1:0", &data, &books, &config, &file];
+    let arguments = [&serve, "--init", "--listen", "127.0.0.1:0", &data, &books, &config, &file];
     let start = |name: &str| {
         let path = house.scratch.path().join(name);
         let log = std::fs::File::create(&path).unwrap();

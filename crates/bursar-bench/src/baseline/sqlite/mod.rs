@@ -4,6 +4,7 @@ mod naive;
 
 use std::path::Path;
 
+use bursar_core::ids::BooksId;
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
 use bursar_core::turn::FlowWrite;
@@ -12,7 +13,8 @@ use bursar_store::bulk::sqlite::{
     insert_transactions, save_holds,
 };
 use bursar_store::bulk::{ChartLines, NewLines};
-use bursar_store::{Sqlite, StoreError};
+use bursar_store::{Identity, Sqlite, StoreError};
+use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
 use super::{Baseline, NO_TIMERS, Rows, timers};
@@ -45,7 +47,8 @@ impl SqliteBaseline {
                 directory.display()
             )));
         }
-        Ok(Self { books: Sqlite::open(directory)?, follows_recipe: false })
+        let books = Identity { id: BooksId::NONE, made_at: Timestamp::UNIX_EPOCH, clock: None };
+        Ok(Self { books: Sqlite::make(directory, &books)?, follows_recipe: false })
     }
 
     /// Runs work in a transaction; chart lines that it adds are cached after the commit.

@@ -122,7 +122,7 @@ pub(crate) fn odd_paths(admin: &Caller) {
         "payouts?status=NOTHING",
         "payouts?created_from=-009999-01-02T01:59:59Z",
         "payouts?created_until=9999-12-30T22:00:00Z",
-        "events?after=18446744073709551615.18446744073709551615",
+        "events?after=18446744073709551615.18446744073709551615.9223372036854775807",
         "merchants?cursor=%F0%9F%92%B8",
         "ledger/accounts?cursor=zzz",
         "ledger/trial-balance?as_of=-009999-01-02T01:59:59Z",

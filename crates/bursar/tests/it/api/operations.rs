@@ -135,6 +135,12 @@ fn reports(done: &mut Done, admin: &Caller) {
     done.post(admin, "/v1/dispatch/freeze", &scope);
     done.get(admin, "/v1/dispatch/freezes");
     done.post(admin, "/v1/dispatch/unfreeze", &scope);
+    done.post(admin, "/v1/restore/begin", &json!({"reason": "drill"}));
+    assert_eq!(done.get(admin, "/v1/restore")["status"], "RECHECKING");
+    let rows = json!([{"reference": "r-9", "status": "paid", "amount": "1.00", "currency": "PKR"}]);
+    let report = json!({"channel": "calm", "from": "2020-01-01T00:00:00Z", "to": "2020-01-02T00:00:00Z", "rows": rows});
+    assert_eq!(done.post(admin, "/v1/restore/report", &report)["status"], "REPORT_PROPOSED");
+    assert_eq!(done.post(admin, "/v1/restore/end", &json!({}))["status"], "END_PROPOSED");
     for route in ["accounts", "trial-balance", "alm", "chart", "drift", "verify"] {
         done.get(admin, &format!("/v1/ledger/{route}"));
     }

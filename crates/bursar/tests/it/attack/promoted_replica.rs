@@ -15,7 +15,7 @@ fn replica_of(primary: &Cluster) -> Cluster {
     replica.stop_server("fast").unwrap();
     std::fs::remove_dir_all(replica.data()).unwrap();
     let (socket, data) = (socket(primary), replica.data());
-    replica.run("pg_basebackup", &["-h", &socket, "-U", "bursar", "-D", &data, "-R"]);
+    replica.run("pg_basebackup", &["-h", &socket, "-U", "bursar", "-D", &data, "-R", "-c", "fast"]);
     replica.start_server();
     replica
 }

@@ -40,12 +40,13 @@ fn pay(admin: &Caller, provider: &Provider, copy: impl FnOnce()) -> Waiting {
     admin.merchant("m1", "10000000.00");
     let before = admin.pay("before", &order("m1", "wallet", AMOUNT)).is(201);
     admin.payout_at(id(&before), "SUCCESS");
-    let soon = SignedDuration::from_secs(4);
+    let soon = SignedDuration::from_secs(5);
     let paid: Vec<String> =
         (0..3).map(|number| scheduled(admin, &format!("soon{number}"), soon)).collect();
     let unsent = scheduled(admin, "late", SignedDuration::from_hours(1));
-    let second = scheduled(admin, "second", SignedDuration::from_secs(8));
+    let second = scheduled(admin, "second", SignedDuration::from_secs(10));
     copy();
+    assert!(provider.paid() == 1, "the copy is made before they are due");
     for payout in &paid {
         admin.payout_at(payout, "SUCCESS");
     }
@@ -163,7 +164,7 @@ fn a_postgres_backup_is_put_back_and_all_keys_are_repeated() {
     let backup = format!("{}-backup", cluster.data());
     let socket = socket(&cluster);
     let waiting = pay(&server.admin(), &provider, || {
-        cluster.run("pg_basebackup", &["-h", &socket, "-U", "bursar", "-D", &backup]);
+        cluster.run("pg_basebackup", &["-h", &socket, "-U", "bursar", "-D", &backup, "-c", "fast"]);
     });
     server.kill();
     cluster.stop_server("fast").unwrap();
