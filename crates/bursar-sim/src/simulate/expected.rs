@@ -168,6 +168,9 @@ const REJECTIONS: &[&str] = &[
 
 /// Rejections that are not expected here, and why.
 pub const UNEXPECTED: &[(&str, &str)] = &[
+    ("bad_report", "the books are not restored"),
+    ("no_restore", "the books are not restored"),
+    ("rechecking", "the books are not restored"),
     ("amount_too_large", "no amount is limited, so that balances can become too large"),
     (
         "no_new_attempt",

@@ -38,6 +38,7 @@ const UNPACK: &str = "
     ALTER TABLE commits RENAME COLUMN digests TO kept;
     ALTER TABLE commits DROP COLUMN version, DROP COLUMN archived;
     ALTER TABLE accounts DROP COLUMN received;
+    DROP TABLE books;
     DELETE FROM refinery_schema_history WHERE version > 7;";
 
 const RELINK: &str = "UPDATE commits SET version = 2, digests = kept";

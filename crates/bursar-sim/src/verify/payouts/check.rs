@@ -5,6 +5,7 @@ use bursar_core::payouts::{Booking, Discrepancy, Effect};
 
 use super::Around;
 use super::done::Done;
+use super::restore::Copied;
 use super::small::{Small, Stage};
 use super::world::{Happening, Outcome, Shot, Try, World};
 use crate::truth::Truth;
@@ -53,12 +54,16 @@ pub(super) fn after(
             world.prepared = None;
         }
         Happening::SendUnsaved => send_unsaved(around, &mut world),
+        Happening::Copy => world.copy(),
+        Happening::PutBack => world.put_back(),
+        Happening::EndRecheck => world.copied = Copied::Ended,
         Happening::Due
         | Happening::DueLate
         | Happening::Submitted(..)
         | Happening::CalledBack { .. }
         | Happening::Answered { .. }
         | Happening::CancelAsked
+        | Happening::RecheckAsked
         | Happening::Decided { .. } => step(around, &mut world, happening)?,
     }
     world.forget();
@@ -274,7 +279,7 @@ fn submit(around: &Around, world: &mut World, done: &Done, planned: Try) -> Resu
             return broken(Rule::I2, "another attempt is sent while an earlier one may be paid");
         }
     }
-    if world.shot(planned) != Shot::None {
+    if world.shot(planned) != Shot::None && !world.was_forgotten(planned) {
         return broken(Rule::I9, "a try is sent that was sent before");
     }
     world.set(planned, Shot::Unsent);

@@ -26,12 +26,12 @@ pub(super) struct Done {
     pub(super) has_one_reference: bool,
 }
 
-/// By payout, happening, and whether it is frozen; nothing where the machine refuses or nothing changes.
-pub(super) type Memory = RefCell<HashMap<(Small, Happening, bool), Option<Rc<Done>>>>;
+/// By payout, happening, and whether it is frozen or rechecked; nothing where the machine refuses or nothing changes.
+pub(super) type Memory = RefCell<HashMap<(Small, Happening, bool, bool), Option<Rc<Done>>>>;
 
 impl Around {
     pub(super) fn done(&self, world: &World, happening: Happening) -> Option<Rc<Done>> {
-        let key = (world.payout, happening, world.is_frozen);
+        let key = (world.payout, happening, world.is_frozen, world.restored().is_some());
         if let Some(known) = self.memory.borrow().get(&key) {
             return known.clone();
         }

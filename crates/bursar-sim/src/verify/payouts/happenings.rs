@@ -5,6 +5,7 @@ use bursar_core::payouts::Decision;
 use bursar_core::payouts::attempt::Verdict;
 
 use super::profile::{Operators, Profile};
+use super::restore::Copied;
 use super::small::Stage;
 use super::world::{Answer, Happening, Outcome, Shot, Try, When, World};
 use crate::truth::Truth;
@@ -33,6 +34,9 @@ impl World {
             self.become_and_say(attempt, profile, &mut found);
         }
         self.answers(profile, &mut found);
+        if profile.restores {
+            self.restores(&mut found);
+        }
         self.decisions(profile, &mut found);
         found
     }
@@ -141,14 +145,7 @@ impl World {
         if tries == 0 || is_first {
             return;
         }
-        let answer = match self.truths.get(attempt) {
-            Truth::Nothing => Answer::NotFound,
-            Truth::Pending => Answer::Pending,
-            Truth::Paid => Answer::Paid,
-            Truth::PaidOther => Answer::PaidOther,
-            Truth::Failed { is_retryable } => Answer::NotPaid { is_retryable },
-            Truth::Returned => Answer::Returned,
-        };
+        let answer = Answer::of(self.truths.get(attempt));
         let answered = |answer, when| Happening::Answered { attempt, answer, when };
         found.push(answered(answer, When::GivenUp));
         if !self.payout.stage.is_asking() {
@@ -200,8 +197,10 @@ impl World {
 
     /// The decisions of operators who know what is true.
     fn true_decisions(&self, profile: &Profile) -> impl Iterator<Item = Decision> {
-        let is_paid = self.is_paid();
-        let is_not_paid = !is_paid && !self.may_still_be_paid(profile);
+        // Of attempts that the books have forgotten, they know nothing.
+        let knows_all = self.copied != Copied::PutBack;
+        let is_paid = if knows_all { self.is_paid() } else { self.is_known_paid() };
+        let is_not_paid = !is_paid && !(knows_all && self.may_still_be_paid(profile));
         // A failed attempt of such a channel is not sent again.
         let may_flip = profile.flips && self.truths.iter().any(Truth::has_failed);
         self.all_decisions(profile).filter(move |decision| match decision {

@@ -9,6 +9,7 @@ mod happenings;
 mod mutations;
 mod narrate;
 mod profile;
+mod restore;
 mod small;
 mod world;
 
@@ -99,7 +100,7 @@ impl Around {
 
     fn context(&self, world: &World, now: Timestamp) -> Context<'_> {
         let (channel, is_frozen) = (&self.channel, world.is_frozen);
-        Context { now, channel, is_frozen, restored: None }
+        Context { now, channel, is_frozen, restored: world.restored() }
     }
 
     /// What a happening is for the machine, and when.
@@ -128,6 +129,7 @@ impl Around {
                 return Some((Event::Queried { attempt, lease_until, answer }, now));
             }
             Happening::CancelAsked => Event::CancelAsked,
+            Happening::RecheckAsked => Event::RecheckAsked,
             Happening::Decided { decision, is_approver } => self.decided(decision, is_approver),
             Happening::Freeze
             | Happening::Thaw
@@ -139,7 +141,10 @@ impl Around {
             | Happening::Take(..)
             | Happening::Become { .. }
             | Happening::DecisionPrepared(_)
-            | Happening::DecisionSubmitted => return None,
+            | Happening::DecisionSubmitted
+            | Happening::Copy
+            | Happening::PutBack
+            | Happening::EndRecheck => return None,
         };
         Some((event, NOW))
     }

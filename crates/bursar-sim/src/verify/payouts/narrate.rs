@@ -100,6 +100,10 @@ fn happens(world: &World, happening: Happening) -> String {
         Happening::Submitted(r#try, outcome) => submitted(r#try, outcome),
         Happening::CalledBack { attempt, verdict } => callback(attempt, verdict),
         Happening::Answered { attempt, answer, when } => answered(attempt, answer, when),
+        Happening::RecheckAsked => "A decision waits for the channel.".to_owned(),
+        Happening::Copy => "A copy of the books is made.".to_owned(),
+        Happening::PutBack => "The books are put back to the copy.".to_owned(),
+        Happening::EndRecheck => "Two people end the recheck.".to_owned(),
         Happening::CancelAsked => "The merchant wants to cancel.".to_owned(),
         Happening::Decided { decision, is_approver } => {
             format!("The {} decides: {}.", actor(is_approver), rules(decision))

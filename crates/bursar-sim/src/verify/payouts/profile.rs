@@ -34,6 +34,8 @@ pub(in crate::verify) struct Profile {
     pub(super) pays_other: bool,
     /// This machine may have no files or ports left.
     pub(super) lacks_resources: bool,
+    /// The books may be put back to a copy.
+    pub(super) restores: bool,
     /// Mistakes outside the machine.
     pub(in crate::verify) sends_before_saving: bool,
     pub(in crate::verify) sends_after_lease: bool,
@@ -51,11 +53,12 @@ const PLAIN: Profile = Profile {
     flips: false,
     pays_other: false,
     lacks_resources: false,
+    restores: false,
     sends_before_saving: false,
     sends_after_lease: false,
 };
 
-pub(in crate::verify) const PROFILES: [Profile; 11] = [
+pub(in crate::verify) const PROFILES: [Profile; 12] = [
     PLAIN,
     Profile {
         name: "a channel that pays a reference once",
@@ -78,6 +81,7 @@ pub(in crate::verify) const PROFILES: [Profile; 11] = [
     },
     Profile { name: "a channel that pays another amount", pays_other: true, ..PLAIN },
     Profile { name: "a machine without files", lacks_resources: true, ..PLAIN },
+    Profile { name: "books that are put back", not_found_is_final: true, restores: true, ..PLAIN },
     Profile { name: "a freeze at any moment", freezes: true, ..PLAIN },
     Profile { name: "operators who decide late", operators: Operators::Slow, ..PLAIN },
     Profile { name: "two operators, one of them wrong", operators: Operators::Two, ..PLAIN },

@@ -6,6 +6,8 @@ use bursar_core::payouts::attempt::{Attempt, Evidence, Reported, Source, Verdict
 use bursar_core::payouts::{Decision, Discrepancy, Payout, Proposal, State, StuckReason, Wait};
 use jiff::Timestamp;
 
+use super::restore::SmallRecheck;
+
 /// Everything that may be said about an attempt of at most two tries; evidence is kept as bits of this list.
 pub(in crate::verify) const VERDICTS: [Verdict; 15] = [
     Verdict::NotSent { r#try: 1 },
@@ -200,6 +202,7 @@ pub(super) struct Small {
     pub(super) is_case_closed: bool,
     /// What one of two has proposed, and whether that one may approve.
     pub(super) proposal: Option<(Decision, bool)>,
+    pub(super) recheck: Option<SmallRecheck>,
 }
 
 impl Small {
@@ -213,6 +216,7 @@ impl Small {
             case: None,
             is_case_closed: false,
             proposal: None,
+            recheck: None,
         }
     }
 
@@ -232,6 +236,7 @@ impl Small {
             case: payout.case,
             is_case_closed: payout.is_case_closed,
             proposal: payout.proposal.as_ref().map(|known| (known.decision, known.is_approver)),
+            recheck: payout.recheck.as_ref().map(SmallRecheck::of),
         }
     }
 
@@ -266,7 +271,7 @@ impl Small {
                 let actor = actor(is_approver).to_owned();
                 Proposal { decision, actor, is_approver }
             }),
-            recheck: None,
+            recheck: self.recheck.map(SmallRecheck::recheck),
         }
     }
 }

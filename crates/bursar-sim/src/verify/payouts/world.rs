@@ -4,6 +4,7 @@ use bursar_core::payouts::Decision;
 use bursar_core::payouts::attempt::Verdict;
 
 use super::profile::Profile;
+use super::restore::Copied;
 use super::small::{Pair, Small, Tried};
 use crate::truth::Truth;
 
@@ -49,6 +50,7 @@ pub(in crate::verify) struct World {
     pub(super) is_taken_back: bool,
     pub(super) is_returned: bool,
     pub(super) is_frozen: bool,
+    pub(super) copied: Copied,
     /// A decision that is not submitted yet, and whether there is a newer version than the operator saw.
     pub(super) prepared: Option<(Decision, bool)>,
 }
@@ -94,6 +96,14 @@ pub(in crate::verify) enum Happening {
         decision: Decision,
         is_approver: bool,
     },
+    /// A decision waits for what the channel says after a restore.
+    RecheckAsked,
+    /// A copy of the books is made.
+    Copy,
+    /// The books are put back to the copy.
+    PutBack,
+    /// Two people end the recheck.
+    EndRecheck,
     /// An operator reads it and prepares a decision.
     DecisionPrepared(Decision),
     /// The operator submits the prepared decision, about the version that was read.
@@ -128,6 +138,20 @@ pub(in crate::verify) enum Answer {
     Failed,
 }
 
+impl Answer {
+    /// What is true about a reference.
+    pub(super) const fn of(truth: Truth) -> Self {
+        match truth {
+            Truth::Nothing => Self::NotFound,
+            Truth::Pending => Self::Pending,
+            Truth::Paid => Self::Paid,
+            Truth::PaidOther => Self::PaidOther,
+            Truth::Failed { is_retryable } => Self::NotPaid { is_retryable },
+            Truth::Returned => Self::Returned,
+        }
+    }
+}
+
 /// To which question an answer comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::verify) enum When {
@@ -149,6 +173,7 @@ impl World {
             is_taken_back: false,
             is_returned: false,
             is_frozen: false,
+            copied: Copied::None,
             prepared: None,
         }
     }
@@ -173,6 +198,11 @@ impl World {
 
     pub(super) fn is_paid(&self) -> bool {
         self.truths.iter().any(Truth::is_paid)
+    }
+
+    /// The same, of the attempts that the books know.
+    pub(super) fn is_known_paid(&self) -> bool {
+        (1..=self.payout.count.min(2)).any(|number| self.truths.get(number).is_paid())
     }
 
     pub(super) fn may_still_be_paid(&self, profile: &Profile) -> bool {
