@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use bursar_core::flow::host;
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::idempotency::Key;
-use bursar_core::ids::{DeliveryId, EndpointId, PayoutId, Seed};
+use bursar_core::ids::{DeliveryId, EndpointId, PayInId, PayoutId, Seed};
 use bursar_core::ledger::LedgerEvent;
-use bursar_core::payins::{NewPayIn, ProviderStatus};
+use bursar_core::payins::{CloseCase, NewPayIn, ProviderStatus};
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{
     self, Beneficiary, Cancellation, ClientMetadata, Decision, NewPayout, Resolution,
@@ -48,6 +48,7 @@ pub(super) fn any(world: &mut World, rules: &Rules) -> Body {
         54..58 => callback(world),
         58..61 => cancel(world),
         61..65 => resolve(world),
+        65 if world.dice.chance(70) => requests::close_payin_case(close_payin_case(world)),
         65..71 => requests::payin(payin(world)),
         71..76 => requests::freeze_change(freeze_change(world)),
         76..83 => register(world),
@@ -220,9 +221,26 @@ fn payin(world: &mut World) -> NewPayIn {
         provider: text("easy"),
         reference: format!("r{number}"),
         currency: text("PKR"),
-        amount: text(if world.dice.chance(5) { "0" } else { "12.5" }),
+        amount: text(match world.dice.below(20) {
+            0 => "0",
+            1 => "13",
+            2 => "12.505",
+            _ => "12.5",
+        }),
         said: status,
         event: text(event),
+    }
+}
+
+/// Mostly of a pay-in that has changed after it was created, because one with a case has.
+fn close_payin_case(world: &mut World) -> CloseCase {
+    let (key, (id, version)) = (key(world, "close"), world.some_payin());
+    CloseCase {
+        key,
+        id: PayInId::from_uuid(id.uuid()),
+        evidence: text("the provider has corrected it"),
+        expected_version: if world.dice.chance(10) { version + 1 } else { version },
+        actor: format!("ops{}", world.dice.below(3)),
     }
 }
 
