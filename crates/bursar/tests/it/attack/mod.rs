@@ -5,3 +5,4 @@ mod files;
 mod large_amounts;
 mod own_faults;
 mod reported_amounts;
+mod reported_payins;
