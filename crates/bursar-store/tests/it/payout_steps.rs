@@ -49,6 +49,16 @@ pub(crate) struct Known {
     payins: Vec<PayInId>,
 }
 
+impl Known {
+    fn close_case(&self, key: Key, (a, b): (u8, u8), admission: &Admission) -> CloseCase {
+        let index = usize::from(b) % self.payins.len().max(1);
+        let unknown = PayInId::new(admission.now, &admission.seed, 9);
+        let id = self.payins.get(index).copied().unwrap_or(unknown);
+        let (evidence, actor) = ("said so".to_owned(), format!("ops{b}"));
+        CloseCase { key, id, evidence, expected_version: u64::from(a) + 1, actor }
+    }
+}
+
 /// The request of a step. Three small numbers select its variant.
 pub(crate) fn body(
     name: &str,
@@ -77,13 +87,7 @@ pub(crate) fn body(
             known.payins.push(PayInId::new(admission.now, &admission.seed, 0));
             payin(a, b, amount).into()
         }
-        "close_case" => {
-            let index = usize::from(b) % known.payins.len().max(1);
-            let unknown = PayInId::new(admission.now, &admission.seed, 9);
-            let id = known.payins.get(index).copied().unwrap_or(unknown);
-            let (evidence, actor) = (detail(), format!("ops{b}"));
-            CloseCase { key, id, evidence, expected_version: u64::from(a) + 1, actor }.into()
-        }
+        "close_case" => known.close_case(key, (a, b), admission).into(),
         "open" | "close" | "payee" => registration(name, a, b).into(),
         "send" => ClaimDue { lane: submit_lane("wallet"), limit: u32::from(a) + 1 }.into(),
         "look" => ClaimDue { lane: text(LANE), limit: 5 }.into(),
