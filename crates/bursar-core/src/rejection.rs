@@ -176,7 +176,7 @@ pub enum Rejection {
     )]
     NotStuck { status: &'static str },
     #[error(
-        "the payout is {status} and has no open case: nothing was changed. Only a case on a finished payout is closed"
+        "it is {status} and has no open case: nothing was changed. Only an open case is closed"
     )]
     NoOpenCase { status: &'static str },
     #[error(

@@ -274,7 +274,7 @@ fn of_flows(name: &str, tally: Tally) -> Option<(String, Alert)> {
     let count = tally.count;
     let detail = match flow_alert(alert)? {
         FlowAlert::AmountDiffers => format!(
-            "{channel} reports another amount than was asked for, for {count} payouts: look at them with explain, and ask the provider what it paid"
+            "{channel} reports another amount than the books have, for {count} payouts or pay-ins: look at them with `bursar review`, and ask the provider what was paid"
         ),
         FlowAlert::NotSent => format!(
             "{count} payouts could not be sent to {channel} because this machine has no files, ports, memory or time left; none is given up, and they are tried again: look at ulimit -n and at the load"

@@ -47,6 +47,12 @@ impl Problem {
         }
     }
 
+    /// Adds a sentence to the detail.
+    pub(crate) fn and(mut self, sentence: &str) -> Self {
+        self.detail = format!("{}. {sentence}", self.detail);
+        self
+    }
+
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", detail)
     }

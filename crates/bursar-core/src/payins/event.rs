@@ -10,7 +10,7 @@ use crate::ledger::rulebook::RequestHash;
 use crate::rejection::Rejection;
 use crate::rules::Rules;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderStatus {
     Pending,
@@ -46,8 +46,8 @@ pub(crate) fn lookup(provider: &str) -> String {
 }
 
 impl NewPayIn {
-    /// Validates the report and quotes its fee.
-    pub(crate) fn terms(&self, rules: &Rules) -> Result<Terms, Rejection> {
+    /// Checks the names by which its pay-in is found.
+    pub(super) fn check_names(&self) -> Result<(), Rejection> {
         let is_good = |text: &str, most: usize| {
             (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
         };
@@ -57,6 +57,11 @@ impl NewPayIn {
         {
             return Err(Rejection::BadReference);
         }
+        Ok(())
+    }
+
+    /// Validates the values of the report and quotes its fee.
+    pub(crate) fn terms(&self, rules: &Rules) -> Result<Terms, Rejection> {
         let amount = parse_money("amount", &self.amount, &self.currency)?;
         if amount.minor() <= 0 {
             return Err(Rejection::NothingToPay { amount });

@@ -8,7 +8,9 @@ use super::event::lookup;
 use super::state::{PayIn, View};
 use super::step::BOOKING;
 use crate::flow::host::NextAction;
-use crate::flow::{Due, Effect, Flow, Kind, KindInfo, Machine, Never, Progress};
+use crate::flow::{
+    Due, Effect, Flow, FlowAlert, Kind, KindInfo, Machine, Never, Progress, ReviewReason,
+};
 use crate::ids::PayInId;
 use crate::ledger::Admission;
 use crate::ledger::funds::Funds;
@@ -57,6 +59,14 @@ impl Kind for PayIn {
         Some(&self.terms.provider)
     }
 
+    fn review(&self) -> Option<ReviewReason> {
+        self.open_case()
+    }
+
+    fn alert(&self) -> Option<FlowAlert> {
+        self.open_case().map(|_| FlowAlert::AmountDiffers)
+    }
+
     fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         let reference = self.terms.reference.as_str();
         std::iter::once_with(move || (lookup(&self.terms.provider).into(), reference))
@@ -99,9 +109,16 @@ impl Machine for PayIn {
         NextAction::Record
     }
 
-    /// A pay-in emits an event for every change.
+    /// A pay-in emits an event for every change of its status, and when its case opens first. Another report in the case,
+    /// and its end, are new versions without an event.
     fn matches_last_event(&self, flow: &Flow, last: &LastEvent) -> bool {
-        last.agrees_with(flow)
+        let is_kept = |name: &str| !matches!(name, "version" | "updated_at");
+        last.kind == self.state.event()
+            && if self.case.is_some() {
+                last.agrees_where(flow, is_kept)
+            } else {
+                last.agrees_with(flow)
+            }
     }
 
     fn plan_check(&self, name: &str, _: &Rulebook, plan: &mut ReadPlan) {

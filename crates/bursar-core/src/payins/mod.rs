@@ -1,7 +1,8 @@
 //! A pay-in: the reports of a provider about money that a customer paid to a merchant, booked once.
 //!
 //! A provider may report several times about one reference, in any order. The pay-in keeps the reports, and the
-//! ledger credits the merchant once.
+//! ledger credits the merchant once. A report with another amount, currency or merchant books nothing: it becomes a case
+//! of the pay-in (`case.rs`), in whatever state it is.
 //!
 //! ```text
 //! reported ──▶ PENDING ──▶ COLLECTED   booked: net to the merchant, fee and VAT to their accounts
@@ -11,6 +12,7 @@
 //! ```
 
 mod apply;
+mod case;
 mod event;
 mod machine;
 mod request;
@@ -19,8 +21,9 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+pub use case::{Case, OTHER_REPORTS_MAX, OtherReport, close_case, keep_report};
 pub use event::{NewPayIn, ProviderStatus};
 pub(crate) use request::Ready;
-pub use request::{Reply, Request};
+pub use request::{CloseCase, Reply, ReportReply, Request};
 pub use state::{PayIn, ProviderReport, State, Terms, View};
 pub use step::{BOOKING, Step, step};

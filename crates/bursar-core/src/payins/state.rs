@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::case::Case;
 use super::event::ProviderStatus;
 use crate::flow::Flow;
 use crate::ids::PayInId;
@@ -18,6 +19,9 @@ pub struct PayIn {
     pub state: State,
     /// The provider's reports by id, each with the time of its arrival.
     pub said: BTreeMap<String, ProviderReport>,
+    /// Reports of other values under the same reference, which an operator must look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<Case>,
 }
 
 /// One report of the provider. Its id is the provider's own, or a digest of the message.
@@ -93,6 +97,9 @@ pub struct View {
     pub fee: String,
     pub vat: String,
     pub currency: String,
+    /// `amount_differs` if the provider has reported other values too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -113,6 +120,7 @@ impl View {
             fee: fee.to_string(),
             vat: vat.to_string(),
             currency: amount.currency().to_string(),
+            reason: payin.reason().map(str::to_owned),
             created_at: flow.created_at,
             updated_at: flow.updated_at,
         }

@@ -15,6 +15,7 @@ mod ledger;
 mod lists;
 mod merchants;
 mod overview;
+mod payin_cases;
 mod payins;
 mod payout_decisions;
 mod payout_explain;
@@ -45,6 +46,7 @@ const RESOURCES: &[Resource] = &[
     (keys::ACCESS, keys::routes),
     (beneficiaries::ACCESS, beneficiaries::routes),
     (payins::ACCESS, payins::routes),
+    (payin_cases::ACCESS, payin_cases::routes),
     (callbacks::ACCESS, callbacks::routes),
     (payouts::ACCESS, payouts::routes),
     (payout_decisions::ACCESS, payout_decisions::routes),

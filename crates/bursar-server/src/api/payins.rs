@@ -6,7 +6,8 @@ use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use bursar_core::payins::{self, NewPayIn, ProviderStatus, View};
+use bursar_core::flow::Listed as _;
+use bursar_core::payins::{self, NewPayIn, ProviderStatus, ReportReply, View};
 use bursar_core::turn::Given;
 use bursar_store::FlowFilter;
 use jiff::Timestamp;
@@ -17,6 +18,7 @@ use utoipa_axum::routes;
 
 use super::answered;
 use super::lists::{Listed, Page, view};
+use super::payin_cases::Case;
 use crate::App;
 use crate::access::{AccessRow, EVERY_ROLE, OPERATORS};
 use crate::auth::Caller;
@@ -64,6 +66,12 @@ pub(super) struct PayIn {
     fee: String,
     vat: String,
     currency: String,
+    /// `amount_differs` if other values were reported under the same reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// What was reported otherwise; only where one pay-in is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    case: Option<Case>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -84,6 +92,8 @@ impl From<View> for PayIn {
             fee: view.fee,
             vat: view.vat,
             currency: view.currency,
+            reason: view.reason,
+            case: None,
             created_at: view.created_at,
             updated_at: view.updated_at,
         }
@@ -92,7 +102,8 @@ impl From<View> for PayIn {
 
 /// Record a pay-in.
 ///
-/// The provider's reference makes the request idempotent; an `Idempotency-Key` is optional.
+/// The provider's reference makes the request idempotent; an `Idempotency-Key` is optional. Other values under a known
+/// reference are rejected and book nothing; they open a case of the pay-in.
 #[utoipa::path(post, path = "/v1/payins", tag = "payins", request_body = PayInRequest,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = PayIn), (status = 400, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
@@ -117,7 +128,13 @@ pub(super) async fn create(
 }
 
 pub(super) async fn take(app: &App, payin: NewPayIn) -> Result<Response, Problem> {
-    let Given { view, is_replay } = app.ask(payin).await?;
+    let Given { view, is_replay } = match app.ask(payin).await? {
+        ReportReply::PayIn(given) => given,
+        ReportReply::Differs(rejection) => {
+            let kept = "The report is kept as a case of the pay-in, and an operator looks at it";
+            return Err(Problem::from(*rejection).and(kept));
+        }
+    };
     Ok(answered(StatusCode::CREATED, Reply(PayIn::from(Arc::unwrap_or_clone(view))), is_replay))
 }
 
@@ -150,7 +167,7 @@ pub(super) async fn list(
     app.list_flows::<payins::PayIn, _>(wanted, &page, PayIn::from).await
 }
 
-/// Get a pay-in.
+/// Get a pay-in, with its case.
 #[utoipa::path(get, path = "/v1/payins/{id}", tag = "payins", params(("id" = String, Path)),
     responses((status = 200, body = PayIn), (status = 404, body = Problem)))]
 pub(super) async fn get(
@@ -160,5 +177,7 @@ pub(super) async fn get(
 ) -> Result<Reply<PayIn>, Problem> {
     let flow = app.find_flow::<payins::PayIn>(&caller, &id).await?;
     let view = view::<payins::PayIn>(&flow).ok_or_else(|| Problem::not_found("this id"))?;
-    Ok(Reply(view.into()))
+    let payin = payins::PayIn::of(&flow.state);
+    let case = payin.and_then(|payin| Case::new(payin, &caller));
+    Ok(Reply(PayIn { case, ..view.into() }))
 }

@@ -8,7 +8,7 @@ use bursar_core::turn::{Body, Commit, FlowWrite, Request};
 
 use super::audit::Audit;
 use super::kinds::{KINDS, shown, status_of};
-use super::{payouts, webhooks};
+use super::{payins, payouts, webhooks};
 
 /// What a request may do to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,7 @@ pub(crate) fn count(coverage: &mut Coverage, commit: &Commit, causes: &[Cause]) 
             webhooks::count_delivery(coverage, (before.as_deref(), after), alone);
             continue;
         }
+        payins::count_case(coverage, before.as_deref(), after);
         let name = after.name();
         let emitted = commit.events.iter().filter(|event| event.resource == name);
         let emitted: Vec<String> = emitted.map(|event| status_of(&event.kind)).collect();

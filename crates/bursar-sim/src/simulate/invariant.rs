@@ -36,6 +36,7 @@ invariants! {
     OneLiveAttempt, "one-live-attempt", "a payout has at most one attempt that may be paid";
     FrozenIsNotSent, "frozen-is-not-sent", "nothing is planned to be sent after the commit of a freeze";
     ListedTransition, "listed-transition", "a flow goes only where the diagram has an arrow";
+    OtherAmountIsKept, "other-amount-is-kept", "a pay-in report of another amount books nothing, and its pay-in has a case with it";
     DecidedOnLatest, "decided-on-latest", "a commit changes a flow as it was saved last";
     EventsWithoutGap, "events-without-gap", "every change of a status emits an event, and the events of a resource are numbered without a gap";
     Balanced, "balanced", "debits equal credits in every currency, and balances follow from postings";

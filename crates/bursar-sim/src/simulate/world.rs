@@ -16,6 +16,7 @@ use super::dice::Dice;
 use super::fault::Fault;
 use super::faulty::{Faulty, Side};
 use super::invariant::Invariant;
+use super::payins::refusal;
 use super::process::{Clock, Process};
 use super::scene::{Actor, DAY, Event, HOUR, Incarnation, MILLISECOND, MINUTE, Scene, Who};
 use super::swarm::Settings;
@@ -141,6 +142,10 @@ impl World {
             .collect();
         let Some(ask) = self.scene.asks.get(&id) else { return };
         let body = ask.body.clone();
+        if let Some(rejection) = self.drops(&body) {
+            self.answered(id, Ok(Err(rejection)));
+            return;
+        }
         let Some(process) = self.scene.post.pick(&up).copied() else {
             self.scene.ask_again(id);
             return;
@@ -186,7 +191,7 @@ impl World {
         };
         let Some(ask) = self.scene.asks.remove(&id) else { return };
         self.scene.audit.answered(&ask.body, &answer);
-        if let Err(rejection) = &answer {
+        if let Some(rejection) = refusal(&answer) {
             let count = self.coverage.entry(format!("refused {}", rejection.code())).or_default();
             *count = count.saturating_add(1);
         }

@@ -82,6 +82,8 @@ rules! {
         "A customer's money is missing from the books, or in them without having come.";
     P3: "What was booked stays booked, and a denial makes it CONTRADICTED.",
         "Money is taken from a merchant on a provider's word, or no operator checks who is right.";
+    P4: "A report of another amount books nothing, and an operator sees it until the case is closed.",
+        "The provider has another amount than the books, and no operator asks which is right.";
     D1: "A delivery is DELIVERED only if its receiver has accepted it.",
         "None is moved; but the merchant is thought to know of money of which it was never notified.";
     D2: "A delivery that is known to be accepted is sent again only after a replay.",

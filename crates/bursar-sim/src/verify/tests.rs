@@ -14,11 +14,11 @@ fn nothing_that_can_happen_loses_or_doubles_money() {
         let explored = world.explore().unwrap_or_else(|story| panic!("{}\n{story}", world.name));
         // A world that lost its variety would be clean as well.
         let least = match world.name {
-            "a pay-in" => 4,
+            "a pay-in" => 100,
             _ => 3_000,
         };
         assert!(explored.states >= least, "{}: {explored:?}", world.name);
-        assert!(explored.edges > explored.states || least < 10, "{}: {explored:?}", world.name);
+        assert!(explored.edges > explored.states, "{}: {explored:?}", world.name);
         states += explored.states;
         let Explored { states, edges, depth, corrections: found } = explored;
         corrections.extend(found);

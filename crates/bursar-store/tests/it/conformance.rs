@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use bursar_core::ledger::{self, Posted};
+use bursar_core::payins::{self, ReportReply};
 use bursar_core::turn::{Answer, Reply};
-use bursar_core::{flow, payins, payouts};
+use bursar_core::{flow, payouts};
 use bursar_store::{Memory, Sqlite, Walk as _};
 use proptest::prelude::*;
 
@@ -100,6 +101,9 @@ fn the_workload_does_everything_that_can_be_done() {
         "refused: unknown_reference",
         "refused: missing_funds",
         "refused: reference_reused",
+        "differs: reference_reused",
+        "payin.close_case",
+        "refused: no_open_case",
         "refused: hold_not_found",
         "refused: idempotency_mismatch",
         "refused: stale_version",
@@ -127,7 +131,12 @@ fn kinds(answer: &Answer) -> Vec<String> {
             vec!["posted before".to_owned()]
         }
         Reply::Payouts(payouts::Reply::Payout(given)) => flow(given.is_replay),
-        Reply::PayIns(payins::Reply::PayIn(given)) => flow(given.is_replay),
+        Reply::PayIns(
+            payins::Reply::PayIn(given) | payins::Reply::Report(ReportReply::PayIn(given)),
+        ) => flow(given.is_replay),
+        Reply::PayIns(payins::Reply::Report(ReportReply::Differs(rejection))) => {
+            vec![format!("differs: {}", rejection.code())]
+        }
         Reply::Payouts(payouts::Reply::Accepted(_))
         | Reply::Freezes(_)
         | Reply::Restores(_)

@@ -28,6 +28,7 @@ mod old_books;
 mod older_events;
 mod ownership;
 mod packed_postings;
+mod payin_cases;
 mod payins;
 mod payout_steps;
 mod payouts;

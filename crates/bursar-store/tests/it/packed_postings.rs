@@ -48,7 +48,10 @@ fn opening_old_books_packs_their_postings() {
     let cluster = Cluster::start();
     let rules = rules();
     let url = cluster.new_database("old");
-    let before = run(&mut block_on(Postgres::open(&url)).unwrap(), &rules, &some_steps(), &[3]);
+    // Old books have no cases of pay-ins.
+    let steps = some_steps().into_iter().filter(|step| step.name() != "payin");
+    let steps: Vec<_> = steps.collect();
+    let before = run(&mut block_on(Postgres::open(&url)).unwrap(), &rules, &steps, &[3]);
     assert!(before.end.postings > 20, "{:?}", before.end);
     sql(&cluster, &url, UNPACK);
     let refused = block_on(Postgres::reader(&url)).unwrap_err().to_string();

@@ -3,9 +3,9 @@
 use bursar_core::flow::{self, ClaimDue, EffectOutcome};
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::idempotency::Key;
-use bursar_core::ids::{BooksId, FlowId, PayoutId, first_reference};
+use bursar_core::ids::{BooksId, FlowId, PayInId, PayoutId, first_reference};
 use bursar_core::ledger::Admission;
-use bursar_core::payins::{NewPayIn, ProviderStatus};
+use bursar_core::payins::{CloseCase, NewPayIn, ProviderStatus};
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{
     self, Answer, Beneficiary, Cancellation, ClientMetadata, Decision, Event, LANE, NewPayout,
@@ -15,23 +15,60 @@ use bursar_core::registry::{Change, MerchantStatus, Registration};
 use bursar_core::turn::Body;
 
 /// The steps. Stored keys contain these names.
-pub(crate) const KINDS: [&str; 19] = [
-    "create", "create", "create", "send", "send", "sent", "sent", "look", "asked", "told",
-    "cancel", "resolve", "freeze", "unfreeze", "payin", "payin", "open", "close", "payee",
+pub(crate) const KINDS: [&str; 20] = [
+    "create",
+    "create",
+    "create",
+    "send",
+    "send",
+    "sent",
+    "sent",
+    "look",
+    "asked",
+    "told",
+    "cancel",
+    "resolve",
+    "freeze",
+    "unfreeze",
+    "payin",
+    "payin",
+    "open",
+    "close",
+    "payee",
+    "close_case",
 ];
 
 /// A requested payout: its id, and the reference of its first attempt.
 pub(crate) type Made = (PayoutId, String);
+
+/// The ids of earlier steps.
+#[derive(Default)]
+pub(crate) struct Known {
+    payouts: Vec<Made>,
+    /// Reports of pay-ins; only the first under a reference has made one.
+    payins: Vec<PayInId>,
+}
+
+impl Known {
+    fn close_case(&self, key: Key, (a, b): (u8, u8), admission: &Admission) -> CloseCase {
+        let index = usize::from(b) % self.payins.len().max(1);
+        let unknown = PayInId::new(admission.now, &admission.seed, 9);
+        let id = self.payins.get(index).copied().unwrap_or(unknown);
+        let (evidence, actor) = ("said so".to_owned(), format!("ops{b}"));
+        CloseCase { key, id, evidence, expected_version: u64::from(a) + 1, actor }
+    }
+}
 
 /// The request of a step. Three small numbers select its variant.
 pub(crate) fn body(
     name: &str,
     (a, b, amount): (u8, u8, u32),
     admission: &Admission,
-    made: &mut Vec<Made>,
+    known: &mut Known,
 ) -> Body {
     let text = |text: &str| text.to_owned();
     let key = Key::new(text("test"), format!("{name}-{b}"));
+    let made = &mut known.payouts;
     if name == "create" {
         let id = PayoutId::new(admission.now, &admission.seed, 0);
         let merchant = format!("m{a}");
@@ -43,11 +80,15 @@ pub(crate) fn body(
     // The digest contains this reference, which has a word that comments and names may not use.
     let reference_of_none = ["no", "body's"].concat();
     let unknown = (PayoutId::new(admission.now, &admission.seed, 9), reference_of_none);
-    let (id, known) = made.get(index).cloned().unwrap_or(unknown);
+    let (id, sent) = made.get(index).cloned().unwrap_or(unknown);
     let detail = || text("said so");
     match name {
         "freeze" | "unfreeze" => freeze_change(name, a, b).into(),
-        "payin" => payin(a, b, amount).into(),
+        "payin" => {
+            known.payins.push(PayInId::new(admission.now, &admission.seed, 0));
+            payin(a, b, amount).into()
+        }
+        "close_case" => known.close_case(key, (a, b), admission).into(),
         "open" | "close" | "payee" => registration(name, a, b).into(),
         "send" => ClaimDue { lane: submit_lane("wallet"), limit: u32::from(a) + 1 }.into(),
         "look" => ClaimDue { lane: text(LANE), limit: 5 }.into(),
@@ -78,7 +119,7 @@ pub(crate) fn body(
                 (_, _) => Verdict::Accepted,
             };
             let evidence = Evidence::new(Source::Callback, verdict);
-            payouts::Callback { channel: text("wallet"), reference: known, evidence }.into()
+            payouts::Callback { channel: text("wallet"), reference: sent, evidence }.into()
         }
         "cancel" => {
             let cancellation = Cancellation { id, expected_version: None, actor: text("m1") };

@@ -54,7 +54,7 @@ fn entries_that_were_changed_are_found() {
         "DELETE FROM slices WHERE seq = (SELECT min(seq) FROM slices)",
         "DELETE FROM entries WHERE account = (SELECT max(account) FROM entries)",
         "UPDATE entries SET account = account || 'x' WHERE account = (SELECT min(account) FROM entries)",
-        "UPDATE entries SET n = n + 1 WHERE slice = (SELECT max(seq) FROM slices)",
+        "UPDATE entries SET n = n + 100 WHERE slice = (SELECT max(seq) FROM slices)",
     ];
     let rules = rules();
     for change in changes {

@@ -37,7 +37,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         KINDS.iter().chain(&payout_steps::KINDS).nth(self.kind).unwrap()
     }
 
@@ -245,11 +245,11 @@ async fn of_one(store: &mut impl Query) -> Vec<(Cursor, Transaction)> {
     }
 }
 
-/// Ids from earlier steps: posted transactions, and requested payouts.
+/// Ids from earlier steps: posted transactions, and requested payouts and pay-ins.
 #[derive(Default)]
 struct Past {
     posted: Vec<String>,
-    payouts: Vec<payout_steps::Made>,
+    flows: payout_steps::Known,
 }
 
 fn request(step: &Step, rules: &Rules, admitted: u32, past: &mut Past) -> Request {
@@ -260,7 +260,7 @@ fn request(step: &Step, rules: &Rules, admitted: u32, past: &mut Past) -> Reques
     let body = match name {
         _ if payout_steps::KINDS.contains(&name) => {
             let numbers = (step.merchant, step.reference, step.amount);
-            payout_steps::body(name, numbers, &admission, &mut past.payouts)
+            payout_steps::body(name, numbers, &admission, &mut past.flows)
         }
         _ => post_of(step_event(name, step, rules, &past.posted)),
     };

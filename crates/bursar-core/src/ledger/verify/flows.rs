@@ -75,19 +75,23 @@ type Fields = serde_json::Map<String, serde_json::Value>;
 /// The fields that every event of a flow has, in every version.
 const FACTS: [&str; 6] = ["kind", "id", "status", "merchant_id", "amount", "currency"];
 
+/// Absent from both, or in both: without it a case would be out of sight.
+const REASON: &str = "reason";
+
 impl LastEvent {
     /// Whether the event and today's view of the flow agree in every field that both have. A field that only one of them
     /// has was added or dropped between two versions; the facts must be in both.
     pub(crate) fn agrees_with(&self, flow: &Flow) -> bool {
-        self.agrees(flow, |_| true)
+        self.agrees_where(flow, |_| true)
     }
 
     /// Same, for the facts and these fields only.
     pub(crate) fn agrees_in(&self, fields: &[&str], flow: &Flow) -> bool {
-        self.agrees(flow, |name| FACTS.contains(&name) || fields.contains(&name))
+        self.agrees_where(flow, |name| FACTS.contains(&name) || fields.contains(&name))
     }
 
-    fn agrees(&self, flow: &Flow, is_compared: impl Fn(&str) -> bool) -> bool {
+    /// Same, for the fields that are compared.
+    pub(crate) fn agrees_where(&self, flow: &Flow, is_compared: impl Fn(&str) -> bool) -> bool {
         let read = |text: &str| serde_json::from_str::<Fields>(text).ok();
         let view = read(&FlowView::new(flow).encode());
         let (Some(event), Some(view)) = (read(&self.data), view) else { return false };
@@ -95,6 +99,7 @@ impl LastEvent {
             is_compared(name) && view.get(name).is_some_and(|found| found != value)
         };
         FACTS.iter().all(|fact| event.contains_key(*fact) && view.contains_key(*fact))
+            && (!is_compared(REASON) || event.get(REASON) == view.get(REASON))
             && !event.iter().any(differs)
     }
 }

@@ -4,6 +4,7 @@
 mod admins;
 mod invalid_requests;
 
+use super::payins::case_closers::CaseClosers;
 use super::payins::providers::Providers;
 use super::payouts::merchants::Merchants;
 use super::payouts::operators::Operators;
@@ -23,5 +24,6 @@ pub(crate) fn all(seed: u64) -> Vec<Box<dyn Actor>> {
         Box::new(Operators::new(seed)),
         Box::new(InvalidRequests::new(seed)),
         Box::new(EndpointAdmins::new(seed)),
+        Box::new(CaseClosers::new(seed)),
     ]
 }

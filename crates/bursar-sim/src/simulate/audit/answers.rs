@@ -33,6 +33,7 @@ pub(crate) struct Shown {
 
 impl Audit {
     pub(crate) fn answered(&mut self, body: &Body, answer: &Answer) {
+        self.look_at_report(body, answer);
         let Ok(reply) = answer else { return };
         if let Some(shown) = shown(reply) {
             self.look_at_flow_reply(&shown);

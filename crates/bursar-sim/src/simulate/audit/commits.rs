@@ -28,6 +28,7 @@ impl Audit {
         }
         for write in &commit.flows {
             self.look_at_payout(write, channels);
+            self.look_at_case(write, commit);
         }
         let calls = Calls::new(commit.effects.iter().cloned());
         self.follow_webhooks(commit, &calls.webhooks, times);

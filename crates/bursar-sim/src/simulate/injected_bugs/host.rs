@@ -1,13 +1,28 @@
-//! Hosts that act on what is decided and not saved.
+//! Hosts that act on what is decided and not saved, or decide by themselves.
 
-use bursar_core::turn::{Answer, Commit, Reply};
-use bursar_core::{flow, webhooks};
+use bursar_core::rejection::Rejection;
+use bursar_core::turn::{Answer, Body, Commit, Reply};
+use bursar_core::{flow, payins, webhooks};
 
 use super::InjectedBug;
 use crate::simulate::calls::Calls;
+use crate::simulate::payins::name;
 use crate::simulate::world::World;
 
 impl World {
+    /// The answer of a host that keeps pay-in reports of another amount from the turn.
+    pub(crate) fn drops(&self, body: &Body) -> Option<Rejection> {
+        let bug = self.scene.settings.options.injected_bug;
+        let Body::PayIns(payins::Request::NewPayIn(report)) = body else { return None };
+        let flow = self.scene.audit.flow_of(&name(report))?;
+        let is_dropped = bug == Some(InjectedBug::HostDropsOtherAmounts)
+            && self.scene.audit.reports_otherwise(report, flow);
+        is_dropped.then(|| Rejection::ReferenceReused {
+            event: payins::BOOKING.into(),
+            reference: report.reference.clone(),
+        })
+    }
+
     pub(crate) fn anticipate(&mut self, process: usize, commit: &Commit) {
         let bug = self.scene.settings.options.injected_bug;
         let Some(known) = self.processes.get_mut(process) else { return };

@@ -54,6 +54,7 @@ injected_bugs! {
     HostAnswersBeforeSave, "host-answers-before-save", 20, "a host that answers what is not saved yet";
     HostResendsOnRestart, "host-resends-on-restart", 40, "a host that sends again what was in flight when it died";
     HostIgnoresAmounts, "host-ignores-amounts", 60, "a host that does not read the amounts that channels report";
+    HostDropsOtherAmounts, "host-drops-other-amounts", 40, "a host that rejects pay-in reports of another amount before they are decided";
     HostCallsUnknownFailed, "host-calls-unknown-failed", 20, "a host that takes a timeout for a rejection";
 }
 

@@ -39,6 +39,24 @@ impl Providers {
         scene.after(at, Event::Act { actor: self.me, what });
     }
 
+    /// Other values once more, some of them after an operator has closed the case.
+    fn plan_others(&mut self, at: u64, report: &NewPayIn, scene: &mut Scene) {
+        let text = |text: &str| text.to_owned();
+        let others = [
+            NewPayIn { amount: text("1.0"), event: text("again"), ..report.clone() },
+            NewPayIn { amount: text("2.5"), ..report.clone() },
+            NewPayIn { amount: text("0"), ..report.clone() },
+            NewPayIn { currency: text("USD"), ..report.clone() },
+            NewPayIn { merchant: text("unknown"), ..report.clone() },
+        ];
+        for other in others {
+            if self.dice.chance(500) {
+                let later = at.saturating_add(self.dice.between(MILLISECOND, 12 * HOUR));
+                self.plan(later, other, scene);
+            }
+        }
+    }
+
     /// A payment of a customer, and the reports about it.
     fn pay(&mut self, (number, at): (u64, u64), money: (&str, &str, String), scene: &mut Scene) {
         let (merchant, currency, amount) = money;
@@ -67,6 +85,7 @@ impl Providers {
             if self.dice.chance(40) {
                 let again = at.saturating_add(self.dice.between(SECOND, HOUR));
                 self.plan(again, NewPayIn { amount: "1".to_owned(), ..report.clone() }, scene);
+                self.plan_others(again, &report, scene);
             }
             if self.dice.chance(100) {
                 // An admin records it by hand, under a key of its own.

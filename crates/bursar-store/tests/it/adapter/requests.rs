@@ -10,7 +10,7 @@ use bursar_core::freezes::FreezeChange;
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{DeliveryId, EndpointId, FlowId};
 use bursar_core::ledger::{LedgerEvent, Post};
-use bursar_core::payins::NewPayIn;
+use bursar_core::payins::{CloseCase, NewPayIn};
 use bursar_core::payouts::attempt::Evidence;
 use bursar_core::payouts::{
     self, Callback, Cancel, Cancellation, Create, NewPayout, Resolution, Resolve,
@@ -46,6 +46,10 @@ pub(crate) fn callback(channel: &str, reference: &str, evidence: Evidence) -> Bo
 
 pub(crate) fn payin(payin: NewPayIn) -> Body {
     payin.into()
+}
+
+pub(crate) fn close_payin_case(close: CloseCase) -> Body {
+    close.into()
 }
 
 pub(crate) fn freeze_change(change: FreezeChange) -> Body {

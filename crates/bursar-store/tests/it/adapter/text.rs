@@ -11,7 +11,7 @@ use bursar_core::freezes::{self, Freeze, Scope};
 use bursar_core::idempotency::KnownKey;
 use bursar_core::ids::FlowId;
 use bursar_core::ledger::{self, Account, Hold, HoldState, Posted, Transaction};
-use bursar_core::payins;
+use bursar_core::payins::{self, ReportReply};
 use bursar_core::payouts::{self, Order};
 use bursar_core::registry::{self, Record, hexadecimal};
 use bursar_core::rejection::Rejection;
@@ -123,7 +123,10 @@ pub(crate) fn answer(answer: &Answer) -> String {
         Reply::Payouts(payouts::Reply::Payout(it)) => {
             json!(["flow", FlowView::Payout(Arc::clone(&it.view)).encode(), it.is_replay])
         }
-        Reply::PayIns(payins::Reply::PayIn(it)) => {
+        Reply::PayIns(payins::Reply::Report(ReportReply::Differs(rejection))) => {
+            json!(["differs", refusal(rejection)])
+        }
+        Reply::PayIns(payins::Reply::PayIn(it) | payins::Reply::Report(ReportReply::PayIn(it))) => {
             json!(["flow", FlowView::PayIn(Arc::clone(&it.view)).encode(), it.is_replay])
         }
         Reply::Flows(flow::Reply::Claimed(it)) | Reply::Webhooks(webhooks::Reply::Claimed(it)) => {

@@ -1,6 +1,6 @@
-//! Pay-ins: every state, and every status that a provider reports.
+//! Pay-ins: every state, every status that a provider reports, and cases.
 
-use bursar_core::payins::{PayIn, ProviderReport, ProviderStatus, State, Terms};
+use bursar_core::payins::{Case, OtherReport, PayIn, ProviderReport, ProviderStatus, State, Terms};
 
 use super::payouts::funds;
 use crate::adapter::stored::at;
@@ -12,7 +12,8 @@ pub(super) fn all() -> Vec<PayIn> {
         };
         statuses.iter().zip(1..).map(|(status, second)| report(status, second)).collect()
     };
-    let payin = |state, statuses| PayIn { terms: terms(), state, said: reports(statuses) };
+    let payin =
+        |state, statuses| PayIn { terms: terms(), state, said: reports(statuses), case: None };
     let (pending, completed) =
         (("e-1", ProviderStatus::Pending), ("e-2", ProviderStatus::Completed));
     let failed = ("9f86d081884c7d65", ProviderStatus::Failed);
@@ -22,7 +23,25 @@ pub(super) fn all() -> Vec<PayIn> {
         payin(State::Contradicted, &[pending, completed, failed]),
         payin(State::Failed, &[failed]),
         payin(State::Collected, &[]),
+        PayIn { case: Some(case(false)), ..payin(State::Collected, &[pending, completed]) },
+        PayIn { case: Some(case(true)), ..payin(State::Pending, &[pending]) },
     ]
+}
+
+fn case(is_closed: bool) -> Case {
+    let report = |(amount, currency): (&str, &str), said, second| OtherReport {
+        merchant: "m2".to_owned(),
+        amount: amount.to_owned(),
+        currency: currency.to_owned(),
+        said,
+        event: format!("e-{second}"),
+        at: at(second),
+    };
+    let reports = vec![
+        report(("90.00", "PKR"), ProviderStatus::Pending, 5),
+        report(("1e2", "rupees"), ProviderStatus::Completed, 6),
+    ];
+    Case { reports, is_closed }
 }
 
 fn terms() -> Terms {

@@ -8,6 +8,7 @@
 //! rewrites `histories.txt`.
 
 mod outcomes;
+mod payins;
 mod requests;
 mod world;
 

@@ -7,7 +7,6 @@ use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{DeliveryId, EndpointId, PayoutId, Seed};
 use bursar_core::ledger::LedgerEvent;
-use bursar_core::payins::{NewPayIn, ProviderStatus};
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{
     self, Beneficiary, Cancellation, ClientMetadata, Decision, NewPayout, Resolution,
@@ -21,8 +20,8 @@ use bursar_core::webhooks::delivery;
 use bursar_core::webhooks::{EndpointChange, PAYLOAD_VERSION, Settings, SettingsPatch};
 use jiff::SignedDuration;
 
-use super::outcomes;
 use super::world::World;
+use super::{outcomes, payins};
 use crate::adapter::requests;
 use crate::desk::START;
 
@@ -48,7 +47,8 @@ pub(super) fn any(world: &mut World, rules: &Rules) -> Body {
         54..58 => callback(world),
         58..61 => cancel(world),
         61..65 => resolve(world),
-        65..71 => requests::payin(payin(world)),
+        65 if world.dice.chance(70) => requests::close_payin_case(payins::close_case(world)),
+        65..71 => requests::payin(payins::report(world)),
         71..76 => requests::freeze_change(freeze_change(world)),
         76..83 => register(world),
         83..90 => webhook(world),
@@ -58,7 +58,7 @@ pub(super) fn any(world: &mut World, rules: &Rules) -> Body {
     }
 }
 
-fn text(text: &str) -> String {
+pub(super) fn text(text: &str) -> String {
     text.to_owned()
 }
 
@@ -67,7 +67,7 @@ fn merchant(world: &mut World) -> String {
 }
 
 /// A new key, or one of few, so that requests repeat keys.
-fn key(world: &mut World, name: &str) -> Key {
+pub(super) fn key(world: &mut World, name: &str) -> Key {
     let number = if world.dice.chance(25) { world.dice.below(8) } else { world.admitted + 100 };
     Key::new(text("test"), format!("{name}-{number}"))
 }
@@ -204,28 +204,6 @@ fn resolve(world: &mut World) -> Body {
         is_approver: world.dice.chance(50),
     };
     requests::resolve_payout(key, resolution)
-}
-
-/// A report of a provider about one of few pay-ins.
-fn payin(world: &mut World) -> NewPayIn {
-    let statuses = [
-        ("pending", ProviderStatus::Pending),
-        ("completed", ProviderStatus::Completed),
-        ("failed", ProviderStatus::Failed),
-    ];
-    let (event, status) = world.dice.pick(&statuses);
-    let number = world.dice.below(world.admitted.max(8).div_euclid(4) + 1);
-    NewPayIn {
-        key: world.dice.chance(20).then(|| key(world, "payin")),
-        actor: world.dice.chance(40).then(|| text("ops")),
-        merchant: format!("m{}", number % 3),
-        provider: text("easy"),
-        reference: format!("r{number}"),
-        currency: text("PKR"),
-        amount: text(if world.dice.chance(5) { "0" } else { "12.5" }),
-        said: status,
-        event: text(event),
-    }
 }
 
 fn freeze_change(world: &mut World) -> FreezeChange {

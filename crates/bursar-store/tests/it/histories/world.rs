@@ -95,6 +95,8 @@ pub(super) struct World {
     pub(super) now: Timestamp,
     pub(super) admitted: u64,
     pub(super) payouts: Vec<Payout>,
+    /// Pay-ins that have changed, and their versions.
+    pub(super) payins: BTreeMap<FlowId, u64>,
     pub(super) deliveries: Vec<FlowId>,
     pub(super) posted: Vec<String>,
     /// Calls without an outcome, oldest first.
@@ -113,6 +115,7 @@ impl World {
             now: START,
             admitted: 0,
             payouts: Vec::new(),
+            payins: BTreeMap::new(),
             deliveries: Vec::new(),
             posted: Vec::new(),
             calls: Vec::new(),
@@ -150,6 +153,9 @@ impl World {
                         None => self.payouts.push(payout),
                     }
                 }
+                "payin" if version > 1 => {
+                    self.payins.insert(flow, version);
+                }
                 "delivery" if !self.deliveries.contains(&flow) => self.deliveries.push(flow),
                 _ => {}
             }
@@ -169,6 +175,11 @@ impl World {
     pub(super) fn some_payout(&mut self) -> Payout {
         let unknown = Payout { flow: self.unknown(), version: 1, reference: "unknown".to_owned() };
         recent(&mut self.dice, &self.payouts).unwrap_or(unknown)
+    }
+
+    pub(super) fn some_payin(&mut self) -> (FlowId, u64) {
+        let known: Vec<_> = self.payins.iter().map(|(flow, version)| (*flow, *version)).collect();
+        recent(&mut self.dice, &known).unwrap_or_else(|| (self.unknown(), 1))
     }
 
     pub(super) fn some_delivery(&mut self) -> FlowId {

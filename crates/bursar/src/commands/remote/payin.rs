@@ -2,11 +2,13 @@
 
 use bursar_node::client::ApiRequest;
 use bursar_node::failure::Failure;
-use bursar_node::report::Column;
+use bursar_node::report::{Column, table_of, text};
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Filter, GetArgs, IdempotencyArgs, ListArgs, RemoteCommand, Resource, Server, fields};
+use super::{
+    Filter, GetArgs, IdempotencyArgs, ListArgs, RemoteCommand, Resource, Server, fields, rows,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -14,8 +16,10 @@ pub(crate) enum Command {
     Record(Record),
     /// List pay-ins, newest first
     List(ListArgs<PayInFilter>),
-    /// Show one pay-in (pi_…)
+    /// Show one pay-in (pi_…), and its case if other values were reported
     Get(GetArgs),
+    /// Close the case of a pay-in; no money moves
+    CloseCase(CloseCase),
 }
 
 #[derive(Debug, Args)]
@@ -65,6 +69,20 @@ pub(crate) struct Record {
     once: IdempotencyArgs,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct CloseCase {
+    #[command(flatten)]
+    payin: GetArgs,
+    /// What the case was and how it was settled, for the audit log
+    #[arg(long, value_name = "TEXT")]
+    evidence: String,
+    /// The version that was reviewed; the server rejects the request if the pay-in changed since
+    #[arg(long, value_name = "N")]
+    expected_version: u64,
+    #[command(flatten)]
+    once: IdempotencyArgs,
+}
+
 const PAYINS: Resource = Resource {
     path: "/v1/payins",
     columns: &[
@@ -96,7 +114,34 @@ impl RemoteCommand for Command {
                 server.print_response_once(ApiRequest::post(PAYINS.path, body), once, fields)
             }
             Self::List(arguments) => PAYINS.list(server, &arguments),
-            Self::Get(payin) => PAYINS.get(server, &payin),
+            Self::Get(payin) => {
+                let request = ApiRequest::get(PAYINS.path_of(&payin));
+                server.print_response(&request, shown)
+            }
+            Self::CloseCase(CloseCase { payin, evidence, expected_version, once }) => {
+                let body = json!({"evidence": evidence, "expected_version": expected_version});
+                let request = ApiRequest::post(PAYINS.path_below(&payin, "case/close"), body);
+                server.print_response_once(request, once, fields)
+            }
         }
     }
+}
+
+const REPORTED: &[Column] = &[
+    Column::text("time", "time"),
+    Column::text("status", "reported"),
+    Column::text("merchant_id", "merchant"),
+    Column::text("event_id", "event"),
+    Column::text("currency", ""),
+    Column::number("amount", "amount"),
+];
+
+/// One pay-in, and below it what was reported otherwise.
+fn shown(payin: &Value) -> String {
+    let mut own = payin.clone();
+    let case = own.as_object_mut().and_then(|fields| fields.shift_remove("case"));
+    let Some(case) = case else { return fields(payin) };
+    let status = case.get("status").map(text).unwrap_or_default();
+    let reported = table_of(REPORTED, rows(&case, "reported"));
+    format!("{}\n\nThe case is {status}. Reported otherwise:\n{reported}", fields(&own))
 }

@@ -128,6 +128,7 @@ fn merchants_cannot_decide_and_approvers_cannot_move_money() {
     };
     let house = [
         (Method::POST, "/v1/payouts/{id}/resolve"),
+        (Method::POST, "/v1/payins/{id}/case/close"),
         (Method::POST, "/v1/dispatch/freeze"),
         (Method::POST, "/v1/dispatch/unfreeze"),
         (Method::POST, "/v1/payins"),

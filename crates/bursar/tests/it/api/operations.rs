@@ -68,6 +68,14 @@ fn money_in(done: &mut Done, admin: &Caller) {
     let payin = done.post(admin, "/v1/payins", &payin);
     done.get(admin, "/v1/payins");
     done.get_one(admin, "/v1/payins/{id}", id(&payin));
+    let other = json!({"merchant_id": "m1", "provider": "easypay", "reference": "r-1", "amount": "4000.00", "currency": "PKR"});
+    admin.post("/v1/payins", &other).refused(409, "reference_reused");
+    let open = done.get_one(admin, "/v1/payins/{id}", id(&payin));
+    assert_eq!(open["case"]["reported"][0]["amount"], "4000.00", "{open}");
+    let evidence = json!({"evidence": "a typing error", "expected_version": open["version"]});
+    let path = format!("/v1/payins/{}/case/close", id(&payin));
+    let closed = admin.move_money("k-0", &path, &evidence);
+    done.note("POST", "/v1/payins/{id}/case/close", &closed);
     for (method, status) in [("POST", "pending"), ("PUT", "completed")] {
         let body = json!({"merchant_id": "m1", "reference": "r-2", "amount": "100.00", "currency": "PKR", "status": status}).to_string();
         let signature = signed(PROVIDER_SECRET, body.as_bytes());

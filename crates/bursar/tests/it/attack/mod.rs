@@ -7,5 +7,6 @@ mod own_faults;
 mod promoted_replica;
 mod provider;
 mod reported_amounts;
+mod reported_payins;
 mod restored_backup;
 mod vanished_books;

@@ -1,5 +1,6 @@
 //! Commands against a real server with a simulated provider.
 
+mod payins;
 mod webhooks;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
