@@ -17,7 +17,9 @@ pub(super) fn due(mut payout: Payout, context: &Context<'_>) -> Step {
     }
     match payout.state {
         State::Scheduled { .. } => Step::to(payout, State::Ready { not_before: now }, &[]),
-        State::Ready { .. } => submit(payout, context),
+        State::Ready { .. } if payout.may_be_sent() => submit(payout, context),
+        // A restore has held back what follows from the evidence.
+        State::Ready { .. } => decide(payout, None, context),
         State::Submitting { .. } => {
             // The worker did not report before the lease ended: it is unknown whether the try was sent.
             let (number, r#try) =

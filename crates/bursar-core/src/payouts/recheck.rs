@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::decide::{self, decide};
 use super::event::Answer;
-use super::evidence::{merge, query_evidence};
+use super::evidence::{NewEvidence, merge, query_evidence};
 use super::state::{Payout, Wait};
 use super::step::{Booking, Context, Effect, Step, later};
 use crate::payouts::attempt::{Attempt, Evidence, Knowledge};
@@ -143,9 +143,8 @@ pub(super) fn hurry(payout: Payout, restored: Restored<'_>, context: &Context<'_
 /// The channel is not held back any more: what was known meanwhile is decided first.
 pub(super) fn release(payout: Payout, context: &Context<'_>) -> Step {
     let payout = Payout { recheck: None, ..payout };
-    let before = payout.clone();
-    let step = decide(payout, None, context);
-    if step.payout == before { decide::due(before, context) } else { step }
+    let step = decide(payout.clone(), None, context);
+    if step.payout == payout { decide::due(payout, context) } else { step }
 }
 
 fn ask(
@@ -201,13 +200,31 @@ pub(super) fn answered(
     end_round(payout, is_unproven, restored.at, context)
 }
 
+/// The answer to a question that was asked before the payout ended, or the recheck: it is evidence like any other.
+pub(super) fn answered_late(
+    payout: Payout,
+    attempt: u32,
+    answer: &Answer,
+    context: &Context<'_>,
+) -> Step {
+    let mut payout = payout;
+    let evidence = query_evidence(answer);
+    let news = evidence.and_then(|evidence| found(&mut payout, attempt, evidence, context));
+    decide(payout, news, context)
+}
+
 /// Evidence about an attempt, which the books may not know yet.
-fn found(payout: &mut Payout, number: u32, evidence: Evidence, context: &Context<'_>) {
+fn found(
+    payout: &mut Payout,
+    number: u32,
+    evidence: Evidence,
+    context: &Context<'_>,
+) -> Option<NewEvidence> {
     if payout.attempts.iter().all(|known| known.number != number) {
         let reference = payout.reference_of(number);
         payout.attempts.push(Attempt::new(number, reference));
     }
-    merge(payout, number, evidence, context);
+    merge(payout, number, evidence, context)
 }
 
 fn end_round(
@@ -216,15 +233,17 @@ fn end_round(
     restored_at: Timestamp,
     context: &Context<'_>,
 ) -> Step {
-    let Channel { submit_is_idempotent, not_found_is_final, .. } = context.channel;
-    let stage = match (is_unproven, pause(&payout, context)) {
-        (false, _) => Stage::Proven,
-        (true, _) if *submit_is_idempotent => Stage::Asked,
-        (true, wait) if *not_found_is_final => {
-            let shown = later(shown_at(restored_at, context), LEASE_SLACK);
-            Stage::Unproven { until: wait.time().max(shown) }
-        }
-        (true, wait) => Stage::Unproven { until: wait.time() },
+    let shown = shown_at(restored_at, context);
+    let until = pause(&payout, context).time();
+    let stage = if !is_unproven {
+        Stage::Proven
+    } else if context.now <= shown {
+        Stage::Unproven { until: until.max(later(shown, LEASE_SLACK)) }
+    } else if context.channel.submit_is_idempotent {
+        // A second attempt of the lost time would be shown by now, and the same reference is paid once.
+        Stage::Asked
+    } else {
+        Stage::Unproven { until }
     };
     let mut payout = at(payout, restored_at, stage);
     if let Some(recheck) = &mut payout.recheck {

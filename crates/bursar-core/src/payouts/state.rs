@@ -348,6 +348,23 @@ impl Payout {
         attempts.any(|attempt| Some(attempt.number) == number && attempt.was_returned())
     }
 
+    /// Whether nothing is known that a submission could contradict.
+    pub(super) fn may_be_sent(&self) -> bool {
+        match self.known() {
+            Known::Latest(Knowledge::NotSent | Knowledge::InFlight | Knowledge::Unknown) => true,
+            Known::Conflict
+            | Known::Latest(
+                Knowledge::Accepted
+                | Knowledge::NotPaid { .. }
+                | Knowledge::Paid
+                | Knowledge::Returned
+                | Knowledge::Conflict
+                | Knowledge::AmountMissing
+                | Knowledge::AmountDiffers,
+            ) => false,
+        }
+    }
+
     pub(super) fn known(&self) -> Known {
         let Some((latest, earlier)) = self.attempts.split_last() else {
             return Known::Latest(Knowledge::NotSent);

@@ -103,8 +103,10 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
             if payout.recheck_question() == Some((*attempt, *lease_until)) =>
         {
             Ok(match context.restored {
-                Some(restored) => recheck::answered(payout, answer, restored, context),
-                None => Step::stays(payout),
+                Some(restored) if payout.is_held(context) => {
+                    recheck::answered(payout, answer, restored, context)
+                }
+                Some(_) | None => recheck::answered_late(payout, *attempt, answer, context),
             })
         }
         Event::Queried { attempt, lease_until, answer } => {

@@ -112,13 +112,16 @@ fn absence_counts_from_the_restore_and_not_from_what_the_books_know() {
 #[test]
 fn a_channel_that_pays_a_reference_once_is_sent_it_again_but_nothing_is_released() {
     let channel = Channel { submit_is_idempotent: true, ..channel() };
-    let (payout, _, asked, sent) = run(ready(), &channel, &Provider::new(), 100);
-    assert_eq!((asked.len(), sent), (2, vec!["ref-1".to_owned()]));
+    // A second attempt, sent just before the restore, is shown after the window.
+    let (_, _, _, early) = run(ready(), &channel, &Provider::new(), 100);
+    assert!(early.is_empty());
+    let (payout, _, asked, sent) = run(ready(), &channel, &Provider::new(), 1_000);
+    assert_eq!((asked.len(), sent), (4, vec!["ref-1".to_owned()]));
     let outcome = Outcome::Rejected { is_retryable: false, detail: "closed".to_owned() };
     let refused = Event::Submitted { attempt: 1, r#try: 1, outcome };
-    let step = step(&payout, &refused, &restored(&channel, 100)).unwrap();
+    let step = step(&payout, &refused, &restored(&channel, 1_000)).unwrap();
     assert_eq!((step.payout.state.status(), step.bookings), ("SUBMITTING", vec![]));
-    assert!(step.payout.due_at() > Some(at(100)), "it asks again, later");
+    assert!(step.payout.due_at() > Some(at(1_000)), "it asks again, later");
     let ended = context(&channel, step.payout.due_at().unwrap());
     let step = super::step(&step.payout, &Event::Due, &ended).unwrap();
     assert_eq!((step.payout.state.status(), step.bookings), ("FAILED", vec![Booking::Release]));

@@ -148,7 +148,8 @@ fn step(around: &Around, world: &mut World, happening: Happening) -> Result<(), 
     notified(&before, &done)?;
     seen(&before, &done, happening)?;
     not_silent(&before, &done.payout)?;
-    if around.profile.is_truthful && done.has_two_live {
+    // After a restore it may find a second attempt while it does not know what became of the first.
+    if around.profile.is_truthful && done.has_two_live && !world.is_restored() {
         return Err(Broken::new(Rule::I2, "two attempts are live"));
     }
     Ok(())
@@ -279,7 +280,8 @@ fn submit(around: &Around, world: &mut World, done: &Done, planned: Try) -> Resu
             return broken(Rule::I2, "another attempt is sent while an earlier one may be paid");
         }
     }
-    if world.shot(planned) != Shot::None && !world.was_forgotten(planned) {
+    let may_repeat = world.was_forgotten(planned) || (is_idempotent && world.is_restored());
+    if world.shot(planned) != Shot::None && !may_repeat {
         return broken(Rule::I9, "a try is sent that was sent before");
     }
     world.set(planned, Shot::Unsent);

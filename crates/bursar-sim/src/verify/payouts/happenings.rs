@@ -198,9 +198,9 @@ impl World {
     /// The decisions of operators who know what is true.
     fn true_decisions(&self, profile: &Profile) -> impl Iterator<Item = Decision> {
         // Of attempts that the books have forgotten, they know nothing.
-        let knows_all = self.copied != Copied::PutBack;
-        let is_paid = if knows_all { self.is_paid() } else { self.is_known_paid() };
-        let is_not_paid = !is_paid && !(knows_all && self.may_still_be_paid(profile));
+        let known = if self.copied == Copied::PutBack { self.payout.count.min(2) } else { 2 };
+        let is_paid = self.is_paid_among(known);
+        let is_not_paid = !is_paid && !self.may_still_be_paid_among(known, profile);
         // A failed attempt of such a channel is not sent again.
         let may_flip = profile.flips && self.truths.iter().any(Truth::has_failed);
         self.all_decisions(profile).filter(move |decision| match decision {

@@ -224,7 +224,10 @@ impl Model for Around {
     }
 
     fn correction(&self, before: &World, after: &World) -> Option<Correction> {
-        let has_changed = self.is_over(before) && before.payout.stage != after.payout.stage;
+        // Books that are put back forget the end.
+        let is_forgotten = !before.is_restored() && after.is_restored();
+        let has_changed =
+            self.is_over(before) && before.payout.stage != after.payout.stage && !is_forgotten;
         has_changed.then(|| (before.payout.stage.status(), after.payout.stage.status()))
     }
 

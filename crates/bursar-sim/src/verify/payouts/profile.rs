@@ -58,7 +58,7 @@ const PLAIN: Profile = Profile {
     sends_after_lease: false,
 };
 
-pub(in crate::verify) const PROFILES: [Profile; 12] = [
+pub(in crate::verify) const PROFILES: [Profile; 14] = [
     PLAIN,
     Profile {
         name: "a channel that pays a reference once",
@@ -81,7 +81,6 @@ pub(in crate::verify) const PROFILES: [Profile; 12] = [
     },
     Profile { name: "a channel that pays another amount", pays_other: true, ..PLAIN },
     Profile { name: "a machine without files", lacks_resources: true, ..PLAIN },
-    Profile { name: "books that are put back", not_found_is_final: true, restores: true, ..PLAIN },
     Profile { name: "a freeze at any moment", freezes: true, ..PLAIN },
     Profile { name: "operators who decide late", operators: Operators::Slow, ..PLAIN },
     Profile { name: "two operators, one of them wrong", operators: Operators::Two, ..PLAIN },
@@ -92,16 +91,24 @@ pub(in crate::verify) const PROFILES: [Profile; 12] = [
         is_truthful: false,
         ..PLAIN
     },
+    Profile { name: "books that are put back", not_found_is_final: true, restores: true, ..PLAIN },
+    Profile { name: "books that are put back, without a promise", restores: true, ..PLAIN },
+    Profile {
+        name: "books that are put back, and references that are paid once",
+        submit_is_idempotent: true,
+        restores: true,
+        ..PLAIN
+    },
 ];
 
 impl Profile {
-    /// Two tries, two attempts, two questions.
+    /// Two tries, two attempts, two questions; fewer where two lives of a payout are multiplied.
     pub(super) fn channel(&self) -> Channel {
         let clocks = Clocks {
             // A try that this machine could not send does not count.
-            tries_max: if self.lacks_resources { 1 } else { 2 },
+            tries_max: if self.lacks_resources || self.restores { 1 } else { 2 },
             attempts_max: self.attempts_max,
-            requeries: vec![SignedDuration::from_secs(5); 2],
+            requeries: vec![SignedDuration::from_secs(5); if self.restores { 1 } else { 2 }],
             ..Clocks::of("mobile_wallet")
         };
         Channel {

@@ -1,5 +1,6 @@
 //! Books that are put back to a copy: the payout forgets, the channel does not.
 
+use bursar_core::payouts::attempt::Verdict;
 use bursar_core::payouts::{Recheck, Restored, Stage as RecheckStage, Wait};
 
 use super::small::{NOW, Small};
@@ -75,15 +76,49 @@ impl World {
     /// A copy is made, put back, and the recheck is ended by people who know what the channel has.
     pub(super) fn restores(&self, found: &mut Vec<Happening>) {
         match self.copied {
-            Copied::None if !self.payout.stage.is_over() => found.push(Happening::Copy),
+            Copied::None if self.is_worth_a_copy() => found.push(Happening::Copy),
             Copied::None | Copied::Ended => {}
-            Copied::Made { .. } => found.push(Happening::PutBack),
+            Copied::Made { .. } => {
+                // What the books are told is forgotten: enough that they send, ask and decide.
+                found.retain(|happening| match happening {
+                    Happening::CalledBack { .. }
+                    | Happening::CancelAsked
+                    | Happening::DueLate
+                    | Happening::GiveUp
+                    | Happening::Lose(_)
+                    | Happening::Answered { when: When::GivenUp, .. } => false,
+                    Happening::Submitted(r#try, _) => self.shot(*r#try) != Shot::Over,
+                    Happening::Freeze
+                    | Happening::Thaw
+                    | Happening::Send
+                    | Happening::SendUnsaved
+                    | Happening::Refuse { .. }
+                    | Happening::Take(..)
+                    | Happening::Become { .. }
+                    | Happening::Due
+                    | Happening::Answered { .. }
+                    | Happening::Decided { .. }
+                    | Happening::RecheckAsked
+                    | Happening::Copy
+                    | Happening::PutBack
+                    | Happening::EndRecheck
+                    | Happening::DecisionPrepared(_)
+                    | Happening::DecisionSubmitted => true,
+                });
+                found.push(Happening::PutBack);
+            }
             Copied::PutBack => {
                 found.push(Happening::RecheckAsked);
                 found.extend(self.is_all_known().then_some(Happening::EndRecheck));
                 self.recheck_answers(found);
             }
         }
+    }
+
+    /// A live payout between two steps; questions in flight are lost with the copy anyway.
+    fn is_worth_a_copy(&self) -> bool {
+        let Small { stage, proposal, .. } = self.payout;
+        !stage.is_over() && !stage.is_asking() && proposal.is_none()
     }
 
     pub(super) fn copy(&mut self) {
@@ -120,19 +155,28 @@ impl World {
         }
     }
 
+    pub(super) const fn is_restored(&self) -> bool {
+        matches!(self.copied, Copied::PutBack | Copied::Ended)
+    }
+
     /// Whether a try was sent before a restore, and came to nothing.
     pub(super) fn was_forgotten(&self, r#try: Try) -> bool {
-        let is_restored = matches!(self.copied, Copied::PutBack | Copied::Ended);
         let is_coming = matches!(self.shot(r#try), Shot::Unsent | Shot::InTransit);
-        is_restored && !is_coming && self.truths.get(r#try.attempt) == Truth::Nothing
+        self.is_restored() && !is_coming && self.truths.get(r#try.attempt) == Truth::Nothing
     }
 
     /// Nothing is on its way, and the books know every attempt that the channel has.
     fn is_all_known(&self) -> bool {
         let is_coming = Self::tries().into_iter().any(|it| self.shot(it) == Shot::InTransit);
         let is_known = |number: u32| {
-            let has_said = self.payout.attempts.get(number).said.verdicts().next().is_some();
-            self.truths.get(number) == Truth::Nothing || (number <= self.payout.count && has_said)
+            let said = self.payout.attempts.get(number).said;
+            let is_said = match self.truths.get(number) {
+                Truth::Nothing => return true,
+                Truth::Pending => said.has(Verdict::Accepted),
+                Truth::Paid | Truth::PaidOther | Truth::Returned => said.is_paid(),
+                Truth::Failed { .. } => said.is_not_paid(),
+            };
+            number <= self.payout.count && is_said
         };
         !is_coming && is_known(1) && is_known(2)
     }

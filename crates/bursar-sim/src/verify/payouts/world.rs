@@ -197,27 +197,33 @@ impl World {
     }
 
     pub(super) fn is_paid(&self) -> bool {
-        self.truths.iter().any(Truth::is_paid)
+        self.is_paid_among(2)
     }
 
-    /// The same, of the attempts that the books know.
-    pub(super) fn is_known_paid(&self) -> bool {
-        (1..=self.payout.count.min(2)).any(|number| self.truths.get(number).is_paid())
+    /// The same, of this many attempts.
+    pub(super) fn is_paid_among(&self, count: u32) -> bool {
+        (1..=count).any(|attempt| self.truths.get(attempt).is_paid())
     }
 
     pub(super) fn may_still_be_paid(&self, profile: &Profile) -> bool {
-        self.truths.iter().any(|truth| truth == Truth::Pending)
-            || Self::tries().into_iter().any(|r#try| self.may_arrive(r#try, profile))
+        self.may_still_be_paid_among(2, profile)
+    }
+
+    /// The same, of this many attempts.
+    pub(super) fn may_still_be_paid_among(&self, count: u32, profile: &Profile) -> bool {
+        let mut tries = Self::tries().into_iter().filter(|r#try| r#try.attempt <= count);
+        (1..=count).any(|attempt| self.truths.get(attempt) == Truth::Pending)
+            || tries.any(|r#try| self.may_arrive(r#try, profile))
     }
 
     /// Whether the channel may still get this try and take it.
     pub(super) fn may_arrive(&self, r#try: Try, profile: &Profile) -> bool {
+        // A channel that pays a reference once does not take a second copy of what it has.
+        let is_taken =
+            !profile.submit_is_idempotent || self.truths.get(r#try.attempt) == Truth::Nothing;
         match self.shot(r#try) {
-            Shot::Unsent => true,
-            // A channel that pays a reference once does not take a second copy of what it has.
-            Shot::InTransit => {
-                !profile.submit_is_idempotent || self.truths.get(r#try.attempt) == Truth::Nothing
-            }
+            Shot::Unsent => is_taken || !self.is_restored(),
+            Shot::InTransit => is_taken,
             Shot::None
             | Shot::NotSent
             | Shot::Lost

@@ -3,6 +3,7 @@
 mod around;
 mod evidence;
 mod machine;
+mod restores;
 
 use super::attempt::{self, MergeFn};
 use super::{AdvanceFn, Around, Machine, PROFILES, Profile, SHIPPED, VersionFn};
@@ -32,7 +33,8 @@ const fn mistake(name: &'static str, sentence: &'static str, plant: Plant) -> Mi
 
 /// The best known first.
 pub(super) fn mutations() -> Vec<Mutation> {
-    let all = machine::MISTAKES.into_iter().chain(around::MISTAKES).chain(evidence::MISTAKES);
+    let all = machine::MISTAKES.into_iter().chain(around::MISTAKES);
+    let all = all.chain(restores::MISTAKES).chain(evidence::MISTAKES);
     let planted = |mistake: Mistake| {
         let Mistake { name, sentence, plant, residual } = mistake;
         Mutation::new(name, sentence, plant.worlds()).with_residual(residual)
