@@ -37,3 +37,25 @@ fn other_texts_are_not_ids() {
     }
     insta::assert_snapshot!("nonsense".parse::<TransactionId>().unwrap_err());
 }
+
+/// The texts are fixed: a later version that computed others would send again what this one has sent.
+#[test]
+fn references_follow_from_the_request() {
+    let books = |number| BooksId::new(at(1_794_000_000_000), &Seed::from(number), 0);
+    let first = first_reference(books(1), "m1", &[7; 16]);
+    insta::assert_snapshot!(format!(
+        "{first}\n{}\n{}",
+        next_reference(&first, 2),
+        next_reference(&first, 3)
+    ));
+    assert_eq!(first, first_reference(books(1), "m1", &[7; 16]));
+    for other in [
+        first_reference(books(2), "m1", &[7; 16]),
+        first_reference(books(1), "m2", &[7; 16]),
+        first_reference(books(1), "m1", &[8; 16]),
+        next_reference(&first, 2),
+    ] {
+        assert_ne!(first, other);
+        assert_eq!(uuid::Uuid::parse_str(&other).unwrap().get_version_num(), 8);
+    }
+}

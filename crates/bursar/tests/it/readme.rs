@@ -168,7 +168,7 @@ fn every_command_of_the_readme_runs_in_its_order() {
         assert!(found >= count, "{words} is there {found} times: {out}");
     }
     assert!(README.contains("14 promises\nkept, trial balance = 0"), "as the demo says it");
-    for name in ["books", "ledger"] {
+    for name in ["books", "copy", "ledger", "state"] {
         assert!(!scratch.path().join(name).exists(), "the last block tidies up");
     }
 }
