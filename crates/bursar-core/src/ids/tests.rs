@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Seed, TransactionId};
+use super::{BooksId, Seed, TransactionId, first_reference, next_reference};
 
 fn at(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap()
