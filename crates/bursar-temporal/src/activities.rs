@@ -11,6 +11,7 @@ use bursar_core::turn::Ask;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
+use crate::activity_table::UNKNOWN_FLOW;
 use crate::kinds::{self, AnyKind, WorkflowKind, with_kind};
 use crate::message::{Order, Step};
 use crate::port::HostPort;
@@ -145,7 +146,7 @@ pub(crate) fn kind_of(name: &str) -> Result<(AnyKind, FlowId), Failed> {
         let known: Vec<&str> = AnyKind::ALL.iter().map(|kind| kind.name()).collect();
         let known = known.join(" nor a ");
         let message = format!("{name:?} is neither a {known}: nothing was done");
-        Failed::Refused { code: "unknown_flow".to_owned(), message }
+        Failed::Refused { code: UNKNOWN_FLOW.to_owned(), message }
     })
 }
 

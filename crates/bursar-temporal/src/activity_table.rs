@@ -117,6 +117,9 @@ pub(crate) struct ActivityTable(pub(crate) Arc<Activities>);
 
 /// After so many failed attempts of a turn an alert is raised.
 const ALERT_AFTER: u32 = 5;
+/// The code of the rejection of a turn about a flow that the books do not know, and the failure of its workflow.
+pub(crate) const UNKNOWN_FLOW: &str = "unknown_flow";
+const FLOW_LOST: &str = "FlowLost";
 const FAILS: &str = "turns of workflows fail again and again and are repeated, their money stays where it is: look at the log of this worker, and whether the database answers";
 
 impl ActivityTable {
@@ -139,6 +142,10 @@ impl ActivityTable {
             }
         };
         done.map_err(|failed| match failed {
+            // The books were restored from a copy that does not know the flow: the workflow ends, without effect.
+            Failed::Refused { code, message } if code == UNKNOWN_FLOW => {
+                refused(FLOW_LOST, &message)
+            }
             // A refused turn with an outcome is retried: the outcome must not be lost.
             Failed::Refused { code, message } if order.outcome.is_none() => {
                 refused(&code, &message)

@@ -8,7 +8,7 @@ use bursar_core::feed::FeedEvent;
 use bursar_core::flow::Flow;
 use bursar_core::freezes::Control;
 use bursar_core::payouts::attempt::{Attempt, Knowledge, Source, Verdict};
-use bursar_core::payouts::{Discrepancy, Payout, State, StuckReason, Wait};
+use bursar_core::payouts::{Discrepancy, Payout, Stage, State, StuckReason, Wait};
 use bursar_store::{Browse as _, Query as _};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -119,7 +119,7 @@ impl Explanation {
             provider_reference: payout.provider_reference().map(str::to_owned),
             external_id: payout.terms.remarks.external_id.clone(),
             description: payout.terms.remarks.description.clone(),
-            summary: summary(payout, is_frozen, caller),
+            summary: summary(payout, is_frozen, caller) + rechecked(payout, control),
             money: money(&payout.state),
             is_frozen,
             next_at: flow.due().map(|due| due.at),
@@ -154,6 +154,20 @@ pub(super) async fn explain(
     let control = app.0.readers.read(async |store| store.control().await).await?;
     let explanation = Explanation::new(&flow, &control, &caller);
     Ok(Reply(explanation.ok_or_else(|| Problem::not_found("this id"))?))
+}
+
+/// What a restore of the books holds back.
+fn rechecked(payout: &Payout, control: &Control) -> &'static str {
+    let restore = control.restore.as_ref();
+    let is_open = restore.is_some_and(|restore| restore.is_open_for(&payout.terms.channel));
+    let is_proven = payout.recheck.as_ref().is_some_and(|recheck| {
+        Some(recheck.restored_at) == restore.map(|restore| restore.at)
+            && recheck.stage == Stage::Proven
+    });
+    if !is_open || is_proven || payout.state.is_final() {
+        return "";
+    }
+    " The books were restored from a copy: the channel is asked about it before anything is sent or released."
 }
 
 fn summary(payout: &Payout, is_frozen: bool, caller: &Caller) -> String {
