@@ -1,6 +1,7 @@
 //! What makes books these books: an id that all copies share, the clock that they were made under, and how far a process
 //! has seen them.
 
+use bursar_core::freezes::Restore;
 use bursar_core::ids::BooksId;
 use bursar_core::turn::Commit;
 use jiff::Timestamp;
@@ -52,7 +53,7 @@ impl Position {
     pub(crate) fn after(self, commit: &Commit, (seq, hash): (u64, [u8; 32])) -> Self {
         let control = commit.control.as_ref().and_then(|control| control.after.as_ref());
         let restore = control.and_then(|control| control.restore.as_ref());
-        let epoch = restore.map_or(self.epoch, |restore| restore.epoch());
+        let epoch = restore.map_or(self.epoch, Restore::epoch);
         Self { epoch, seq, hash }
     }
 }

@@ -54,7 +54,36 @@ pub struct Report {
     pub confirmed_by: Option<String>,
 }
 
+/// How many restores the books remember, as far as readers of the feed may have slept.
+const EARLIER_MAX: usize = 50;
+
 impl Restore {
+    /// A restore that begins now. A later one has a later name, also if the clock stands still.
+    pub(crate) fn begin(
+        before: Option<&Self>,
+        now: Timestamp,
+        (last_seq, last_commit): (u64, Option<Timestamp>),
+        (actor, reason): (&str, &str),
+    ) -> Self {
+        let mut earlier = before.map_or_else(Vec::new, |before| before.earlier.clone());
+        earlier.extend(before.map(|before| (before.epoch(), before.last_seq)));
+        let forgotten = earlier.len().saturating_sub(EARLIER_MAX);
+        earlier.drain(..forgotten);
+        let next = before.map(|before| before.at.saturating_add(SignedDuration::from_micros(1)));
+        Self {
+            at: next.and_then(Result::ok).map_or(now, |next| next.max(now)),
+            last_commit,
+            last_seq,
+            earlier,
+            reason: reason.to_owned(),
+            actor: actor.to_owned(),
+            ended_at: None,
+            ended: BTreeSet::new(),
+            proposals: BTreeMap::new(),
+            reports: BTreeMap::new(),
+        }
+    }
+
     /// Whether payouts through this channel are still rechecked.
     pub fn is_open_for(&self, channel: &str) -> bool {
         self.ended_at.is_none() && !self.ended.contains(channel)
@@ -144,6 +173,17 @@ pub(crate) enum RestoreStatus {
 }
 
 impl RestoreStatus {
+    /// The name of the action in the audit log.
+    pub(crate) const fn action(self) -> &'static str {
+        match self {
+            Self::Rechecking => "restore.begin",
+            Self::EndProposed => "restore.end.propose",
+            Self::Ended => "restore.end",
+            Self::ReportProposed => "restore.report.propose",
+            Self::Reported => "restore.report",
+        }
+    }
+
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Rechecking => "RECHECKING",

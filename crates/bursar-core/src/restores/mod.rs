@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::feed::BOOKS;
 use crate::flow::{Accepted, Planners};
 use crate::freezes::{Approval, Report, Restore, RestoreStatus};
 use crate::ledger::Admission;
@@ -11,9 +12,6 @@ use crate::rejection::Rejection;
 use crate::rules::Rules;
 use crate::turn::check::{check_actor, check_id, check_note};
 use crate::turn::{Decide, Draft, Reads, asks};
-
-/// How many restores the books remember.
-const EARLIER_MAX: usize = 50;
 
 #[derive(Debug, Clone)]
 pub enum Request {
@@ -133,43 +131,22 @@ impl RestoreChange {
     fn apply(&self, draft: &mut Draft<'_>, at: &Admission) -> Result<Accepted, Rejection> {
         let Self { actor, is_approver, action } = self;
         let by = Approval { actor: actor.clone(), is_approver: *is_approver };
-        let before = draft.control().restore.clone();
-        let (last_seq, last_commit) = draft.last_commit();
-        let (status, audited, name, note) = match action {
+        let (before, last_commit) = (draft.control().restore.clone(), draft.last_commit());
+        let restore = &mut draft.control_mut().restore;
+        let books = || BOOKS.to_owned();
+        let (status, name, note) = match action {
             RestoreAction::Begin { reason } => {
-                // A later restore has a later name, also if the clock stands still.
-                let latest = before.as_ref().map_or(Timestamp::MIN, |before| before.at);
-                let next = latest.saturating_add(jiff::SignedDuration::from_micros(1));
-                let restore = Restore {
-                    at: at.now.max(next.unwrap_or(at.now)),
-                    last_commit,
-                    last_seq,
-                    earlier: before.iter().flat_map(earlier).collect(),
-                    reason: reason.clone(),
-                    actor: actor.clone(),
-                    ended_at: None,
-                    ended: Default::default(),
-                    proposals: Default::default(),
-                    reports: Default::default(),
-                };
-                draft.control_mut().restore = Some(restore);
-                (RestoreStatus::Rechecking, "restore.begin", "books".to_owned(), reason.clone())
+                *restore =
+                    Some(Restore::begin(restore.as_ref(), at.now, last_commit, (actor, reason)));
+                (RestoreStatus::Rechecking, books(), reason.clone())
             }
             RestoreAction::End { channel } => {
-                let restore = draft.control_mut().restore.as_mut();
-                let restore = restore.ok_or(Rejection::NoRestore)?;
+                let restore = restore.as_mut().ok_or(Rejection::NoRestore)?;
                 let status = restore.end(channel.as_deref(), &by, at.now)?;
-                let is_proposed = status == RestoreStatus::EndProposed;
-                let audited = if is_proposed { "restore.end.propose" } else { "restore.end" };
-                (
-                    status,
-                    audited,
-                    channel.clone().unwrap_or_else(|| "books".to_owned()),
-                    String::new(),
-                )
+                (status, channel.clone().unwrap_or_else(books), String::new())
             }
             RestoreAction::Report { channel, from, to, digest, rows } => {
-                let restore = draft.control_mut().restore.as_mut().filter(|it| it.is_open());
+                let restore = restore.as_mut().filter(|it| it.is_open_for(channel));
                 let restore = restore.ok_or(Rejection::NoRestore)?;
                 let report = Report {
                     from: *from,
@@ -179,26 +156,16 @@ impl RestoreChange {
                     loaded_by: by,
                     confirmed_by: None,
                 };
-                let status = restore.report(channel, report)?;
                 let note = format!("{rows} payments from {from} to {to}, SHA-256 {digest}");
-                let is_proposed = status == RestoreStatus::ReportProposed;
-                let audited = if is_proposed { "restore.report.propose" } else { "restore.report" };
-                (status, audited, channel.clone(), note)
+                (restore.report(channel, report)?, channel.clone(), note)
             }
         };
         if draft.control().restore != before {
             draft.mark_written(at);
-            draft.note((actor, audited), &name, &note, at);
+            draft.note((actor, status.action()), &name, &note, at);
         }
         Ok(Accepted { name, status: status.name() })
     }
-}
-
-/// A restore and those before it, as far as readers may have slept.
-fn earlier(before: &Restore) -> impl Iterator<Item = (i64, u64)> {
-    let skipped = before.earlier.len().saturating_sub(EARLIER_MAX);
-    let known = before.earlier.iter().skip(skipped).copied();
-    known.chain([(before.epoch(), before.last_seq)])
 }
 
 impl ReportRows {

@@ -7,7 +7,7 @@ use super::*;
 /// A provider's books: what it says about each reference.
 type Provider = BTreeMap<String, Answer>;
 
-fn restored<'c>(channel: &'c Channel, second: i64) -> Context<'c> {
+fn restored(channel: &Channel, second: i64) -> Context<'_> {
     Context { restored: Some(Restored { at: at(0), report: None }), ..context(channel, at(second)) }
 }
 
@@ -135,7 +135,7 @@ fn no_decision_that_frees_money_is_made_before_the_channel_has_answered() {
     let decided = |decision| {
         let (actor, evidence) = ("ops".to_owned(), "looked".to_owned());
         let (needs_two, is_approver) = (false, true);
-        Event::Decided(ManualDecision { decision, actor, evidence, needs_two, is_approver })
+        Event::Decided(ManualDecision { decision, actor, is_approver, evidence, needs_two })
     };
     for decision in [Decision::ConfirmNotPaid, Decision::NewAttempt] {
         let refused = step(&stuck, &decided(decision), &restored(&channel, 100)).unwrap_err();

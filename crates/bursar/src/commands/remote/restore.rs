@@ -169,7 +169,7 @@ const CHANNELS: &[Column] = &[
 ];
 
 fn shown(answer: &Value) -> String {
-    if answer["status"] == "NONE" {
+    if answer.get("status").is_some_and(|status| status == "NONE") {
         return "the books were never restored".to_owned();
     }
     let mut head = answer.clone();
@@ -182,16 +182,17 @@ fn shown(answer: &Value) -> String {
 
 /// A channel, with what its report is worth in words.
 fn with_report(channel: &Value) -> Value {
-    let mut channel = channel.clone();
-    let report = &channel["report"];
-    let words = match (report.is_object(), &report["confirmed_by"], &report["proves_absence"]) {
-        (false, _, _) => "none",
-        (true, Value::Null, _) => "waits for a second person",
-        (true, _, Value::Bool(true)) => "proves absence",
-        (true, _, _) => "does not cover the time that was lost",
-    };
-    channel["proves"] = words.into();
-    channel
+    let mut fields = channel.as_object().cloned().unwrap_or_default();
+    let report = fields.get("report").and_then(Value::as_object);
+    let words =
+        match report.map(|report| (report.get("confirmed_by"), report.get("proves_absence"))) {
+            None => "none",
+            Some((None, _)) => "waits for a second person",
+            Some((Some(_), Some(Value::Bool(true)))) => "proves absence",
+            Some((Some(_), _)) => "does not cover the time that was lost",
+        };
+    fields.insert("proves".to_owned(), words.into());
+    fields.into()
 }
 
 #[cfg(test)]
