@@ -70,10 +70,9 @@ pub(crate) fn body(
     let key = Key::new(text("test"), format!("{name}-{b}"));
     let made = &mut known.payouts;
     if name == "create" {
-        let id = PayoutId::new(admission.now, &admission.seed, 0);
-        let merchant = format!("m{a}");
-        made.push((id, first_reference(BooksId::NONE, &merchant, &key.digest())));
-        let payout = new_payout(&merchant, &amount.to_string());
+        let payout = new_payout(&format!("m{a}"), &amount.to_string());
+        let reference = first_reference(BooksId::NONE, &payout.merchant, &key.digest());
+        made.push((PayoutId::new(admission.now, &admission.seed, 0), reference));
         return payouts::Create { key, payout, actor: None, workflow: None }.into();
     }
     let index = usize::from(b) % made.len().max(1);
