@@ -18,6 +18,13 @@ const SERVER: &str =
     FROM pg_control_system() c";
 
 impl Postgres {
+    /// Makes new books.
+    pub async fn make(url: &str, books: &Identity) -> Result<Self, StoreError> {
+        let mut store = Self::open(url).await?;
+        store.identify(books).await?;
+        Ok(store)
+    }
+
     /// What the books are; none in a database that `init` has not finished.
     pub(crate) async fn identity(&mut self) -> Result<Option<Identity>, StoreError> {
         load(&self.client).await

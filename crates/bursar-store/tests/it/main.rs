@@ -34,6 +34,7 @@ mod payout_steps;
 mod payouts;
 mod postgres;
 mod raw;
+mod restores;
 mod scratch;
 mod sqlite;
 mod stalled_turn;

@@ -83,7 +83,7 @@ impl<S: Store + Query> Payments<'_, S> {
         self.report(effect, Event::Submitted { attempt: effect.attempt, r#try, outcome }).await
     }
 
-    async fn queried(&mut self, effect: &Effect, answer: Answer) -> &'static str {
+    pub(crate) async fn queried(&mut self, effect: &Effect, answer: Answer) -> &'static str {
         let Effect { attempt, lease_until, .. } = *effect;
         self.report(effect, Event::Queried { attempt, lease_until, answer }).await
     }
