@@ -1,7 +1,8 @@
 //! The witness: outside the books, a file says how far this machine has seen them.
 //!
 //! Books that are put back to an earlier state do not know it. The witness does: it names a commit that they do not have any
-//! more. It is written before callers are answered, at most once a second, so it proves what happened until a second ago.
+//! more. It is written before callers are answered, at most once a second, and at a clean end: commits of the last second before a
+//! pause or a crash may be missing.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
@@ -23,7 +24,9 @@ pub struct Witness {
     path: PathBuf,
     books: BooksId,
     location: String,
-    written: Option<(Instant, Position)>,
+    /// The last try to write it.
+    tried_at: Option<Instant>,
+    written: Option<Position>,
 }
 
 /// What the file says.
@@ -86,7 +89,7 @@ impl Witness {
             ))
         })?;
         let (path, location) = (path(directory, books), name_of(location));
-        Ok(Self { path, books, location, written: None })
+        Ok(Self { path, books, location, tried_at: None, written: None })
     }
 
     /// The last commit that this machine has seen.
@@ -99,7 +102,7 @@ impl Witness {
 
     /// A commit was saved. The file is written at most once a second.
     pub fn saw(&mut self, position: Position) {
-        let is_due = self.written.is_none_or(|(at, _)| at.elapsed() >= PAUSE);
+        let is_due = self.tried_at.is_none_or(|at| at.elapsed() >= PAUSE);
         if is_due && let Err(error) = self.write(position) {
             // The books are more important than their witness.
             tracing::error!(%error, file = %self.path.display(), "the witness of the books cannot be written");
@@ -108,7 +111,10 @@ impl Witness {
 
     /// Writes the file now.
     pub fn write(&mut self, position: Position) -> std::io::Result<()> {
-        if self.written.is_some_and(|(_, written)| written == position) {
+        self.tried_at = Some(Instant::now());
+        // Another process on this machine may have seen more.
+        let seen = self.seen().ok().flatten().map(|seen| (seen.epoch, seen.seq));
+        if self.written == Some(position) || seen > Some((position.epoch, position.seq)) {
             return Ok(());
         }
         let Position { epoch, seq: sequence, hash } = position;
@@ -121,7 +127,8 @@ impl Witness {
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&unfinished, &self.path)?;
-        self.written = Some((Instant::now(), position));
+        File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()?;
+        self.written = Some(position);
         Ok(())
     }
 }

@@ -94,7 +94,7 @@ impl Decide for Ready<'_> {
             Request::EffectOutcome(report) => {
                 reads.plan.flows.insert(report.flow);
                 // It may release money, which a restore may forbid.
-                reads.plan.control = true;
+                reads.plan.control |= matches!(report.outcome, Outcome::Payout(_));
             }
             Request::ClaimDue(claim) => reads.plan.add_due_claim(claim, at.now),
             Request::Quarantine(Quarantine { lane, .. }) => {

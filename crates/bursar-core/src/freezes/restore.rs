@@ -35,7 +35,10 @@ pub struct Restore {
     /// The first of two people who want a channel ended; all channels under an empty name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub proposals: BTreeMap<String, Approval>,
-    /// What providers reported about the lost time, by channel.
+    /// Reports of providers about the lost time that one person has loaded, by channel.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub proposed: BTreeMap<String, Report>,
+    /// Those that two people have loaded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reports: BTreeMap<String, Report>,
 }
@@ -69,6 +72,11 @@ impl Restore {
         earlier.extend(before.map(|before| (before.epoch(), before.last_seq)));
         let forgotten = earlier.len().saturating_sub(EARLIER_MAX);
         earlier.drain(..forgotten);
+        // While a restore is open, the time that it has lost is still unknown.
+        let open = before.filter(|before| before.is_open());
+        let (last_seq, last_commit) = open.map_or((last_seq, last_commit), |before| {
+            (before.last_seq.min(last_seq), before.last_commit.min(last_commit))
+        });
         let next = before.map(|before| before.at.saturating_add(SignedDuration::from_micros(1)));
         Self {
             at: next.and_then(Result::ok).map_or(now, |next| next.max(now)),
@@ -80,6 +88,7 @@ impl Restore {
             ended_at: None,
             ended: BTreeSet::new(),
             proposals: BTreeMap::new(),
+            proposed: BTreeMap::new(),
             reports: BTreeMap::new(),
         }
     }
@@ -105,15 +114,11 @@ impl Restore {
         self.ended_at.is_none()
     }
 
-    /// The report that proves the absence of every reference that it does not list: two people have loaded it, and it
-    /// covers the time from the last commit of the copy until the channel shows everything that was sent before the
-    /// restore.
-    pub fn proof(&self, channel: &str, visibility_window: SignedDuration) -> Option<&Report> {
-        let shown = self.at.saturating_add(visibility_window).unwrap_or(Timestamp::MAX);
+    /// The report that proves the absence of every reference that it does not list: it covers the time from the last commit
+    /// of the copy until the channel has shown everything that was sent before the restore.
+    pub fn proof(&self, channel: &str, shown_at: Timestamp) -> Option<&Report> {
         self.reports.get(channel).filter(|report| {
-            report.confirmed_by.is_some()
-                && self.last_commit.is_none_or(|last| report.from <= last)
-                && report.to >= shown
+            self.last_commit.is_none_or(|last| report.from <= last) && report.to >= shown_at
         })
     }
 
@@ -147,17 +152,20 @@ impl Restore {
         channel: &str,
         report: Report,
     ) -> Result<RestoreStatus, Rejection> {
-        let is_same = |known: &&mut Report| {
+        let is_same = |known: &&Report| {
             (known.from, known.to, &known.digest) == (report.from, report.to, &report.digest)
         };
-        let Some(known) = self.reports.get_mut(channel).filter(is_same) else {
-            self.reports.insert(channel.to_owned(), report);
+        if self.reports.get(channel).filter(is_same).is_some() {
+            return Ok(RestoreStatus::Reported);
+        }
+        let Some(first) = self.proposed.get(channel).filter(is_same) else {
+            self.proposed.insert(channel.to_owned(), report);
             return Ok(RestoreStatus::ReportProposed);
         };
-        if known.confirmed_by.is_none() {
-            check_second(&known.loaded_by, &report.loaded_by)?;
-            known.confirmed_by = Some(report.loaded_by.actor);
-        }
+        check_second(&first.loaded_by, &report.loaded_by)?;
+        let confirmed = Report { confirmed_by: Some(report.loaded_by.actor), ..first.clone() };
+        self.proposed.remove(channel);
+        self.reports.insert(channel.to_owned(), confirmed);
         Ok(RestoreStatus::Reported)
     }
 }

@@ -12,7 +12,7 @@ use super::recheck::Restored;
 use super::reported_payment::ReportedPayment;
 use super::request::{AskAgain, Callback, Cancel, Cancellation, ReadyCreate, Resolve};
 use super::state::{Payout, State};
-use super::step::{Booking, Context, Effect};
+use super::step::{ATTEMPTS_MAX, Booking, Context, Effect};
 use super::view::View;
 use crate::flow::host::{Host, Naming};
 use crate::flow::request::unknown;
@@ -214,7 +214,7 @@ impl Payout {
         };
         let name = flow.name();
         let is_frozen = draft.control().is_frozen(&self.terms.channel, &flow.merchant);
-        let rows = self.reported(channel, draft);
+        let rows = self.reported(flow.id, channel, draft);
         let restored = self.restored(draft).map(|at| Restored { at, report: rows.as_ref() });
         let context = Context { now: at.now, channel, is_frozen, restored };
         let Some(advance) = advance(self, event, &context)? else { return Ok(()) };
@@ -246,18 +246,26 @@ impl Payout {
         restore.filter(|restore| restore.is_open_for(&self.terms.channel)).map(|it| it.at)
     }
 
-    /// What a report lists about its attempts, if there is one that proves absence.
-    fn reported(&self, channel: &Channel, draft: &Draft<'_>) -> Option<BTreeMap<String, Evidence>> {
-        let restore = draft.control().restore.as_ref()?;
-        let report = restore.proof(&channel.name, channel.visibility_window)?;
-        let next = self.latest().map_or(0, |attempt| attempt.number).saturating_add(1);
-        let row = |number| {
+    /// What a report lists about its attempts, if there is one that proves absence and the turn has read all its rows: none for
+    /// a payout or a report of this turn, or if a row cannot be read.
+    fn reported(
+        &self,
+        id: FlowId,
+        channel: &Channel,
+        draft: &Draft<'_>,
+    ) -> Option<BTreeMap<String, Evidence>> {
+        let restore = draft.control_as_read().restore.as_ref()?;
+        let is_same = Some(restore) == draft.control().restore.as_ref();
+        let report = restore.proof(&channel.name, channel.shown_at(restore.at))?;
+        let mut rows = BTreeMap::new();
+        for number in 1..=ATTEMPTS_MAX {
             let reference = self.reference_of(number);
-            let key = ReportedPayment::key(&channel.name, &reference);
-            let row = draft.record(key.kind, &key.id)?.content.reported_payment()?;
-            (row.report == report.digest).then(|| (reference, row.evidence()))
-        };
-        Some((1..=next).filter_map(row).collect())
+            let key = ReportedPayment::key(&channel.name, &report.digest, &reference);
+            draft.check_readable(key.kind, &key.id).ok()?;
+            let row = draft.record(key.kind, &key.id).and_then(|it| it.content.reported_payment());
+            rows.extend(row.map(|row| (reference, row.evidence())));
+        }
+        (is_same && draft.was_read(id)).then_some(rows)
     }
 
     fn book_all(

@@ -6,6 +6,7 @@ use super::apply::epoch_name;
 use super::reported_payment::ReportedPayment;
 use super::request::ReadyCreate;
 use super::state::Payout;
+use super::step::ATTEMPTS_MAX;
 use crate::ids::TransactionId;
 use crate::ledger::chart::{GlAccount, GlCode};
 use crate::ledger::funds::Funds;
@@ -92,10 +93,10 @@ impl Payout {
         let Some(restore) = reads.restore.filter(|restore| restore.is_open_for(channel)) else {
             return;
         };
-        if restore.reports.contains_key(channel) {
-            let next = self.latest().map_or(0, |attempt| attempt.number).saturating_add(1);
-            let keys = (1..=next).map(|it| ReportedPayment::key(channel, &self.reference_of(it)));
-            reads.plan.registry.extend(keys);
+        if let Some(report) = restore.reports.get(channel) {
+            let key =
+                |number| ReportedPayment::key(channel, &report.digest, &self.reference_of(number));
+            reads.plan.registry.extend((1..=ATTEMPTS_MAX).map(key));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::money::Currency;
 
@@ -23,6 +23,18 @@ pub struct Channel {
     /// Maximum number of submissions in flight.
     pub concurrency: u32,
     pub clocks: Clocks,
+}
+
+impl Channel {
+    /// When the channel shows everything that was sent before this time: leases last until then, and clocks may run a tenth
+    /// too fast.
+    pub fn shown_at(&self, time: Timestamp) -> Timestamp {
+        let lease = self.clocks.submit_timeout.saturating_add(LEASE_SLACK);
+        let wait = lease.saturating_add(self.visibility_window);
+        let tenth = wait.checked_div(10).unwrap_or_default();
+        let wait = wait.saturating_add(tenth).saturating_add(LEASE_SLACK);
+        time.saturating_add(wait).unwrap_or(Timestamp::MAX)
+    }
 }
 
 /// Whether the channel names the amount that it paid.

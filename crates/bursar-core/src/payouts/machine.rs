@@ -160,6 +160,9 @@ impl Machine for Payout {
         let Some(channel) = rules.channels.get(&self.terms.channel) else {
             return NextAction::Record;
         };
+        if event.is_none() && self.recheck_due().is_some() {
+            return NextAction::Effect { activity: QUERY, timeout: channel.clocks.query_timeout };
+        }
         let context = Context { now, channel, is_frozen: false, restored: None };
         match advance(self, event.unwrap_or(&Event::Due), &context) {
             Ok(Some(advance)) => action(&advance.step, &channel.clocks),

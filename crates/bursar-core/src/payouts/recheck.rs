@@ -17,9 +17,9 @@ use super::decide::{self, decide};
 use super::event::Answer;
 use super::evidence::{NewEvidence, merge, query_evidence};
 use super::state::{Payout, Wait};
-use super::step::{Booking, Context, Effect, Step, later};
+use super::step::{ATTEMPTS_MAX, Booking, Context, Effect, Step, later};
 use crate::payouts::attempt::{Attempt, Evidence, Knowledge};
-use crate::payouts::channel::{Channel, LEASE_SLACK};
+use crate::payouts::channel::LEASE_SLACK;
 
 /// What the channel was asked since the last restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Recheck {
     /// Rounds of questions that have ended.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rounds: u32,
+    /// Questions without an answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failures: u32,
     pub stage: Stage,
 }
 
@@ -98,15 +101,16 @@ impl Payout {
     pub(super) fn is_unproven(&self) -> bool {
         let recheck = self.recheck.as_ref().filter(|_| !self.state.is_final());
         recheck.is_some_and(|recheck| {
-            recheck.rounds > 0
+            (recheck.rounds > 0 || recheck.failures > 0)
                 && matches!(recheck.stage, Stage::Asking { .. } | Stage::Unproven { .. })
         })
     }
 }
 
 fn at(payout: Payout, restored_at: Timestamp, stage: Stage) -> Payout {
-    let rounds = payout.recheck.as_ref().map_or(0, |recheck| recheck.rounds);
-    Payout { recheck: Some(Recheck { restored_at, rounds, stage }), ..payout }
+    let known = payout.recheck.as_ref().filter(|recheck| recheck.restored_at == restored_at);
+    let (rounds, failures) = known.map_or((0, 0), |known| (known.rounds, known.failures));
+    Payout { recheck: Some(Recheck { restored_at, rounds, failures, stage }), ..payout }
 }
 
 /// A timer of a payout that is held back has expired.
@@ -121,8 +125,7 @@ pub(super) fn due(payout: Payout, restored: Restored<'_>, context: &Context<'_>)
         }
         Some(Stage::Asking { attempt, is_unproven, wait: Wait::Asking { .. } }) => {
             // The question is lost.
-            let wait = pause(&payout, context);
-            Step::stays(at(payout, restored.at, Stage::Asking { attempt, is_unproven, wait }))
+            unanswered(payout, (attempt, is_unproven), restored.at, context)
         }
         Some(Stage::Asked | Stage::Proven) => decide::due(payout, context),
     }
@@ -131,13 +134,35 @@ pub(super) fn due(payout: Payout, restored: Restored<'_>, context: &Context<'_>)
 /// A decision waits for the answers: the next round begins now.
 pub(super) fn hurry(payout: Payout, restored: Restored<'_>, context: &Context<'_>) -> Step {
     match payout.recheck_of(restored).map(|recheck| recheck.stage) {
-        None | Some(Stage::Unproven { .. } | Stage::Asked) => {
-            let wait = Wait::Until(context.now);
-            let stage = Stage::Asking { attempt: 1, is_unproven: false, wait };
-            Step::stays(at(payout, restored.at, stage))
+        None => first_question(payout, context.now, restored.at),
+        // A merchant that asks again and again does not make more questions.
+        Some(Stage::Unproven { .. } | Stage::Asked) => {
+            let until = later(context.now, context.channel.clocks.poll_interval);
+            let until = payout.recheck_due().map_or(until, |due| due.min(until));
+            first_question(payout, until, restored.at)
         }
         Some(Stage::Asking { .. } | Stage::Proven) => Step::stays(payout),
     }
+}
+
+fn first_question(payout: Payout, until: Timestamp, restored_at: Timestamp) -> Step {
+    let stage = Stage::Asking { attempt: 1, is_unproven: false, wait: Wait::Until(until) };
+    Step::stays(at(payout, restored_at, stage))
+}
+
+/// A question without an answer is asked again, later.
+fn unanswered(
+    payout: Payout,
+    (attempt, is_unproven): (u32, bool),
+    restored_at: Timestamp,
+    context: &Context<'_>,
+) -> Step {
+    let wait = pause(&payout, context);
+    let mut payout = at(payout, restored_at, Stage::Asking { attempt, is_unproven, wait });
+    if let Some(recheck) = &mut payout.recheck {
+        recheck.failures = recheck.failures.saturating_add(1);
+    }
+    Step::stays(payout)
 }
 
 /// The channel is not held back any more: what was known meanwhile is decided first.
@@ -162,8 +187,9 @@ fn ask(
 }
 
 fn pause(payout: &Payout, context: &Context<'_>) -> Wait {
-    let rounds = payout.recheck.as_ref().map_or(0, |recheck| recheck.rounds);
-    Wait::Until(later(context.now, context.channel.clocks.poll_after(rounds)))
+    let count = |recheck: &Recheck| recheck.rounds.saturating_add(recheck.failures);
+    let count = payout.recheck.as_ref().map_or(0, count);
+    Wait::Until(later(context.now, context.channel.clocks.poll_after(count)))
 }
 
 /// The answer to the question in flight.
@@ -181,9 +207,7 @@ pub(super) fn answered(
     let mut payout = payout;
     let is_missing = match (answer, query_evidence(answer)) {
         (Answer::Failed { .. }, _) => {
-            let wait = pause(&payout, context);
-            let stage = Stage::Asking { attempt, is_unproven, wait };
-            return Step::stays(at(payout, restored.at, stage));
+            return unanswered(payout, (attempt, is_unproven), restored.at, context);
         }
         (_, Some(evidence)) => {
             found(&mut payout, attempt, evidence, context);
@@ -193,7 +217,9 @@ pub(super) fn answered(
     };
     let is_unproven =
         is_unproven || (is_missing && !is_absence_proven(&payout, attempt, restored.at, context));
-    if payout.attempts.iter().any(|known| known.number == attempt) {
+    // The channel may not know attempts that it refused: the one after them may be paid.
+    let last = payout.latest().map_or(0, |latest| latest.number).saturating_add(1);
+    if attempt < last.max(context.channel.clocks.attempts_max) {
         let (attempt, wait) = (attempt.saturating_add(1), Wait::Until(context.now));
         return Step::stays(at(payout, restored.at, Stage::Asking { attempt, is_unproven, wait }));
     }
@@ -213,16 +239,17 @@ pub(super) fn answered_late(
     decide(payout, news, context)
 }
 
-/// Evidence about an attempt, which the books may not know yet.
-fn found(
+/// Evidence about an attempt, which the books may not know yet, nor those before it.
+pub(super) fn found(
     payout: &mut Payout,
     number: u32,
     evidence: Evidence,
     context: &Context<'_>,
 ) -> Option<NewEvidence> {
-    if payout.attempts.iter().all(|known| known.number != number) {
-        let reference = payout.reference_of(number);
-        payout.attempts.push(Attempt::new(number, reference));
+    let next = payout.latest().map_or(0, |latest| latest.number).saturating_add(1);
+    for missing in next..=number.min(ATTEMPTS_MAX) {
+        let reference = payout.reference_of(missing);
+        payout.attempts.push(Attempt::new(missing, reference));
     }
     merge(payout, number, evidence, context)
 }
@@ -233,7 +260,7 @@ fn end_round(
     restored_at: Timestamp,
     context: &Context<'_>,
 ) -> Step {
-    let shown = shown_at(restored_at, context);
+    let shown = context.channel.shown_at(restored_at);
     let until = pause(&payout, context).time();
     let stage = if !is_unproven {
         Stage::Proven
@@ -252,15 +279,6 @@ fn end_round(
     decide(payout, None, context)
 }
 
-/// When the channel shows everything that was sent before the restore. Clocks may run a tenth too fast.
-fn shown_at(restored_at: Timestamp, context: &Context<'_>) -> Timestamp {
-    let Channel { visibility_window, clocks, .. } = context.channel;
-    let lease = clocks.submit_timeout.saturating_add(LEASE_SLACK);
-    let wait = lease.saturating_add(*visibility_window);
-    let tenth = wait.checked_div(10).unwrap_or_default();
-    later(later(restored_at, wait.saturating_add(tenth)), LEASE_SLACK)
-}
-
 /// Whether an attempt that the channel does not know will never be paid. One that is void for the books needs no proof.
 fn is_absence_proven(
     payout: &Payout,
@@ -270,8 +288,10 @@ fn is_absence_proven(
 ) -> bool {
     let known = payout.attempts.iter().find(|attempt| attempt.number == number);
     let is_void = known.is_some_and(|known| matches!(known.knowledge(), Knowledge::NotPaid { .. }));
-    let is_shown = shown_at(restored_at, context) < context.now;
-    is_void || (context.channel.not_found_is_final && is_shown)
+    let is_shown = context.channel.shown_at(restored_at) < context.now;
+    // Like every “not found”, it counts when it is said twice.
+    let is_repeated = payout.recheck.as_ref().is_some_and(|recheck| recheck.rounds > 0);
+    is_void || (context.channel.not_found_is_final && is_shown && is_repeated)
 }
 
 /// What a provider's report lists is evidence; what it does not list does not exist.
@@ -280,17 +300,11 @@ fn read_report(
     (restored_at, rows): (Timestamp, &BTreeMap<String, Evidence>),
     context: &Context<'_>,
 ) -> Step {
-    let next = payout.latest().map_or(0, |attempt| attempt.number).saturating_add(1);
     let mut payout = payout;
-    for number in 1..=next {
+    for number in 1..=ATTEMPTS_MAX {
         if let Some(evidence) = rows.get(&payout.reference_of(number)) {
             found(&mut payout, number, evidence.clone(), context);
         }
-    }
-    if payout.attempts.iter().any(|known| known.number == next) {
-        // The turn has not read what the report says about the one after it.
-        let until = context.now;
-        return Step::stays(at(payout, restored_at, Stage::Unproven { until }));
     }
     decide(at(payout, restored_at, Stage::Proven), None, context)
 }

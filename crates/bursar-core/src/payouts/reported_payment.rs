@@ -8,8 +8,6 @@ use crate::registry::{Kind, RecordKey};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportedPayment {
-    /// The SHA-256 of the report, in hexadecimal: the row counts only while this report does.
-    pub report: String,
     pub status: ReportedStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount: Option<String>,
@@ -41,9 +39,9 @@ impl ReportedStatus {
 }
 
 impl ReportedPayment {
-    /// The key of the record about a reference.
-    pub fn key(channel: &str, reference: &str) -> RecordKey {
-        RecordKey { kind: Kind::ReportedPayment, id: format!("{channel}/{reference}") }
+    /// The key of the row about a reference in the report with this digest: another report has rows of its own.
+    pub fn key(channel: &str, report: &str, reference: &str) -> RecordKey {
+        RecordKey { kind: Kind::ReportedPayment, id: format!("{channel}/{report}/{reference}") }
     }
 
     pub fn evidence(&self) -> Evidence {

@@ -67,7 +67,7 @@ pub enum Effect {
 }
 
 /// A limit against endless attempts by manual decisions.
-const ATTEMPTS_MAX: usize = 20;
+pub(super) const ATTEMPTS_MAX: u32 = 20;
 
 pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Step, Rejection> {
     let mut payout = payout.clone();
@@ -110,9 +110,9 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
             })
         }
         Event::Queried { attempt, lease_until, answer } => {
-            let evidence = query_evidence(answer);
-            let new_evidence =
-                evidence.and_then(|evidence| merge(&mut payout, *attempt, evidence, context));
+            // A lost question of a recheck may be about an attempt that the books do not know.
+            let new_evidence = query_evidence(answer)
+                .and_then(|evidence| recheck::found(&mut payout, *attempt, evidence, context));
             // A repeated answer, or an answer to an expired query, counts as evidence only; it does not move the timer.
             if payout.state.question() == Some(*lease_until) {
                 asked(&mut payout, *answer == Answer::NotFound, context);
@@ -300,7 +300,8 @@ fn ruled(
             Ok(Step::to(payout, State::Stuck { reason, wait }, &[]))
         }
         Decision::NewAttempt => {
-            if payout.was_paid() || payout.attempts.len() >= ATTEMPTS_MAX {
+            let number = payout.latest().map_or(0, |attempt| attempt.number);
+            if payout.was_paid() || number >= ATTEMPTS_MAX {
                 return Err(Rejection::NoNewAttempt { attempts: payout.attempts.len() });
             }
             let verdict = Verdict::NotPaid { is_retryable: true };

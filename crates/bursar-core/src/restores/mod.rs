@@ -51,6 +51,8 @@ pub enum RestoreAction {
 pub struct ReportRows {
     pub actor: String,
     pub channel: String,
+    /// The digest of the report.
+    pub report: String,
     /// Each with its reference.
     pub rows: Vec<(String, ReportedPayment)>,
 }
@@ -98,6 +100,7 @@ impl Request {
             Self::ReportRows(rows) => {
                 check_actor(&rows.actor)?;
                 known(&rows.channel)?;
+                check_id(&rows.report)?;
                 rows.rows.iter().try_for_each(|(reference, _)| check_id(reference))?;
             }
         }
@@ -111,9 +114,10 @@ impl Decide for Ready<'_> {
     fn plan<'p>(&'p self, _: &Admission, _: &mut Planners<'p>, reads: &mut Reads<'_>) {
         match self {
             Request::RestoreChange(_) => reads.plan.control = true,
-            Request::ReportRows(ReportRows { channel, rows, .. }) => {
-                let keys =
-                    rows.iter().map(|(reference, _)| ReportedPayment::key(channel, reference));
+            Request::ReportRows(ReportRows { channel, report, rows, .. }) => {
+                let key =
+                    |(reference, _): &(String, _)| ReportedPayment::key(channel, report, reference);
+                let keys = rows.iter().map(key);
                 reads.plan.registry.extend(keys);
             }
         }
@@ -171,7 +175,7 @@ impl RestoreChange {
 impl ReportRows {
     fn apply(&self, draft: &mut Draft<'_>, at: &Admission) -> Accepted {
         for (reference, row) in &self.rows {
-            let key = ReportedPayment::key(&self.channel, reference);
+            let key = ReportedPayment::key(&self.channel, &self.report, reference);
             let known = draft.record(key.kind, &key.id).map(|record| &record.content);
             let content = Content::ReportedPayment(row.clone());
             if known != Some(&content) {

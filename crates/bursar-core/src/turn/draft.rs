@@ -182,6 +182,16 @@ impl<'r> Draft<'r> {
         &self.control
     }
 
+    /// What held payouts back when the turn began.
+    pub(crate) fn control_as_read(&self) -> &Control {
+        &self.control_before
+    }
+
+    /// Whether a flow existed when the turn began, so that everything that its plan names was read.
+    pub(crate) fn was_read(&self, id: FlowId) -> bool {
+        self.flows.was_read(&id)
+    }
+
     pub(crate) fn control_mut(&mut self) -> &mut Control {
         &mut self.control
     }

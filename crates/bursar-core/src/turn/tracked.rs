@@ -41,6 +41,10 @@ impl<K: Ord, V> Tracked<K, V> {
         self.0.get(key).map(|record| &record.now)
     }
 
+    pub(crate) fn was_read(&self, key: &K) -> bool {
+        self.0.get(key).is_some_and(|record| !matches!(record.before, Before::Nothing))
+    }
+
     /// All records in order, changed or not.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.0.iter().map(|(key, record)| (key, &record.now))

@@ -247,7 +247,11 @@ impl<S: Store> Host<S> {
         self.store.trust_again();
         let (rules, store) = (Arc::clone(&self.rules), &mut self.store);
         match turn(store, &TurnInput::new(&rules, &requests)).await {
-            Ok(_) => StoreError::WentBack(reason),
+            Ok(commit) if commit.answers.iter().all(Result::is_ok) => StoreError::WentBack(reason),
+            Ok(_) => {
+                self.store.distrust(&reason);
+                StoreError::WentBack(reason)
+            }
             Err(error) => {
                 self.store.distrust(&reason);
                 error

@@ -1,13 +1,17 @@
 //! Recheck mode after a restore of the books: its status, and the people who begin and end it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use axum::Json as Reply;
 use axum::extract::{DefaultBodyLimit, State};
-use bursar_core::flow::{Accepted, FlowAlert};
+use axum::http::StatusCode;
+use bursar_core::flow::{Accepted, FlowAlert, Kind as _};
 use bursar_core::freezes::{Report, Restore};
-use bursar_core::payouts::{Callback, ReportedPayment, ReportedStatus};
+use bursar_core::payouts::{Callback, Payout, ReportedPayment, ReportedStatus};
 use bursar_core::registry::hexadecimal;
+use bursar_core::rejection::Rejection;
 use bursar_core::restores::{ReportRows, RestoreAction, RestoreChange};
-use bursar_core::turn::ALERT_TALLIES;
+use bursar_core::turn::{ALERT_TALLIES, FLOW_TALLIES, FlowTally, Tally};
 use bursar_store::Query as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -75,7 +79,9 @@ pub(super) struct RecheckedChannel {
     channel: String,
     /// `RECHECKING` or `ENDED`.
     status: &'static str,
-    /// Payouts that wait because the channel cannot prove what became of them.
+    /// Payouts that are not final: each is asked about before it goes on.
+    live: u64,
+    /// Of them, those that wait because the channel has not answered, or cannot prove what became of them.
     waiting: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     end_proposed_by: Option<String>,
@@ -104,9 +110,10 @@ pub(super) async fn status(State(app): State<App>) -> Result<Reply<RestoreState>
     let prefix = format!("{ALERT_TALLIES}{}/", FlowAlert::Restored.name());
     let tallies = prefix.clone();
     let read = app.0.readers.read(async move |store| {
-        Ok((store.control().await?.restore, store.tallies(&tallies).await?))
+        let flows = store.tallies(FLOW_TALLIES).await?;
+        Ok((store.control().await?.restore, store.tallies(&tallies).await?, flows))
     });
-    let (restore, waiting) = read.await?;
+    let (restore, waiting, flows) = read.await?;
     let Some(restore) = restore else {
         return Ok(Reply(RestoreState {
             status: "NONE",
@@ -124,9 +131,14 @@ pub(super) async fn status(State(app): State<App>) -> Result<Reply<RestoreState>
         RecheckedChannel {
             channel: name.clone(),
             status: if restore.is_open_for(name) { "RECHECKING" } else { "ENDED" },
+            live: live_payouts(&flows, name),
             waiting: tally.map_or(0, |tally| u64::try_from(tally.count).unwrap_or_default()),
             end_proposed_by: restore.proposals.get(name).map(|first| first.actor.clone()),
-            report: restore.reports.get(name).map(|it| app.loaded(&restore, name, it)),
+            report: restore
+                .reports
+                .get(name)
+                .or_else(|| restore.proposed.get(name))
+                .map(|it| app.loaded(&restore, name, it)),
         }
     };
     Ok(Reply(RestoreState {
@@ -141,9 +153,20 @@ pub(super) async fn status(State(app): State<App>) -> Result<Reply<RestoreState>
     }))
 }
 
+/// The number of payouts of a channel that are not final.
+fn live_payouts(tallies: &BTreeMap<String, Tally>, channel: &str) -> u64 {
+    let flows = tallies.iter().filter_map(|(name, tally)| FlowTally::parse(name, *tally));
+    let live = flows.filter(|flow| {
+        flow.kind == Payout::INFO.name
+            && flow.channel == channel
+            && Payout::INFO.waiting.contains(&flow.status)
+    });
+    live.fold(0, |sum, flow| sum.saturating_add(u64::try_from(flow.tally.count).unwrap_or(0)))
+}
+
 impl App {
     fn loaded(&self, restore: &Restore, channel: &str, report: &Report) -> LoadedReport {
-        let window = self.0.rules.channels.get(channel).map(|channel| channel.visibility_window);
+        let shown = self.0.rules.channels.get(channel).map(|it| it.shown_at(restore.at));
         LoadedReport {
             from: report.from,
             to: report.to,
@@ -151,7 +174,8 @@ impl App {
             sha256: report.digest.clone(),
             loaded_by: report.loaded_by.actor.clone(),
             confirmed_by: report.confirmed_by.clone(),
-            proves_absence: window.is_some_and(|it| restore.proof(channel, it).is_some()),
+            proves_absence: report.confirmed_by.is_some()
+                && shown.is_some_and(|it| restore.proof(channel, it).is_some()),
         }
     }
 
@@ -261,6 +285,8 @@ pub(super) struct ReportLoaded {
     /// Rows about references that the books do not have: requests that came after the copy was made, until they are
     /// repeated.
     unknown: usize,
+    /// Rows that could not be applied: load the report again.
+    refused: usize,
 }
 
 /// Load a provider's report of all payments in the time that was lost.
@@ -275,14 +301,17 @@ pub(super) async fn report(
     Json(request): Json<ReportRequest>,
 ) -> Result<Reply<ReportLoaded>, Problem> {
     let ReportRequest { channel, from, to, rows } = request;
+    if from >= to || to > app.0.host.now() {
+        return Err(Rejection::BadReport { from, to }.into());
+    }
+    let rows = distinct(rows)?;
     let text = serde_json::to_vec(&rows).map_err(|error| Problem::internal(error.to_string()))?;
     let digest = hexadecimal(&<[u8; 32]>::from(Sha256::digest(&text)));
     let count = rows.len();
-    let rows: Vec<(String, ReportedPayment)> =
-        rows.into_iter().map(|row| payment(row, &digest)).collect();
+    let rows: Vec<(String, ReportedPayment)> = rows.into_iter().map(payment).collect();
     for rows in rows.chunks(ROWS_MAX) {
-        let (actor, channel) = (caller.actor.clone(), channel.clone());
-        app.ask(ReportRows { actor, channel, rows: rows.to_vec() }).await?;
+        let (actor, channel, report) = (caller.actor.clone(), channel.clone(), digest.clone());
+        app.ask(ReportRows { actor, channel, report, rows: rows.to_vec() }).await?;
     }
     let action = RestoreAction::Report {
         channel: channel.clone(),
@@ -292,12 +321,38 @@ pub(super) async fn report(
         rows: u64::try_from(count).unwrap_or(u64::MAX),
     };
     let RestoreChanged { status } = app.change_restore(&caller, action).await?;
-    let (known, unknown) =
-        if status == "REPORTED" { app.tell(&channel, rows).await? } else { (0, 0) };
-    Ok(Reply(ReportLoaded { status, rows: count, known, unknown }))
+    let told = if status == "REPORTED" { app.tell(&channel, rows).await } else { Told::default() };
+    let Told { known, unknown, refused } = told;
+    Ok(Reply(ReportLoaded { status, rows: count, known, unknown, refused }))
 }
 
-fn payment(row: ReportRow, digest: &str) -> (String, ReportedPayment) {
+/// References are in lower case, as they were sent, and each is listed once: of two rows, one would be ignored.
+fn distinct(rows: Vec<ReportRow>) -> Result<Vec<ReportRow>, Problem> {
+    let mut seen = BTreeSet::new();
+    let lower = |row: ReportRow| ReportRow { reference: row.reference.to_ascii_lowercase(), ..row };
+    let rows: Vec<ReportRow> = rows.into_iter().map(lower).collect();
+    match rows.iter().find(|row| !seen.insert(row.reference.as_str())) {
+        None => Ok(rows),
+        Some(row) => Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad_report",
+            format!(
+                "the report lists {:?} twice: nothing was changed. List each reference once, with what became of it",
+                row.reference
+            ),
+        )),
+    }
+}
+
+/// What became of the rows of a report.
+#[derive(Debug, Default)]
+struct Told {
+    known: usize,
+    unknown: usize,
+    refused: usize,
+}
+
+fn payment(row: ReportRow) -> (String, ReportedPayment) {
     let ReportRow { reference, status, amount, currency } = row;
     let status = match status {
         RowStatus::Paid => ReportedStatus::Paid,
@@ -305,36 +360,29 @@ fn payment(row: ReportRow, digest: &str) -> (String, ReportedPayment) {
         RowStatus::Failed => ReportedStatus::Failed,
         RowStatus::Returned => ReportedStatus::Returned,
     };
-    (reference, ReportedPayment { report: digest.to_owned(), status, amount, currency })
+    (reference, ReportedPayment { status, amount, currency })
 }
 
 impl App {
-    /// The rows of a report are evidence about the attempts that the books know. Returns how many there are, and how many
-    /// the books do not know.
-    async fn tell(
-        &self,
-        channel: &str,
-        rows: Vec<(String, ReportedPayment)>,
-    ) -> Result<(usize, usize), Problem> {
-        let (mut known, mut unknown) = (0_usize, 0_usize);
+    /// The rows of a report are evidence about the attempts that the books know.
+    async fn tell(&self, channel: &str, rows: Vec<(String, ReportedPayment)>) -> Told {
+        let mut told = Told::default();
         for rows in rows.chunks(ROWS_MAX) {
-            let mut told = JoinSet::new();
+            let mut telling = JoinSet::new();
             for (reference, row) in rows.iter().cloned() {
                 let (app, channel, evidence) = (self.clone(), channel.to_owned(), row.evidence());
                 let callback = Callback { channel, reference, evidence };
-                told.spawn(async move { app.ask(callback).await });
+                telling.spawn(async move { app.ask(callback).await });
             }
-            while let Some(answer) = told.join_next().await {
-                match answer {
-                    Ok(Ok(_)) => known = known.saturating_add(1),
-                    Ok(Err(problem)) if problem.code() == "unknown_reference" => {
-                        unknown = unknown.saturating_add(1);
-                    }
-                    Ok(Err(problem)) => return Err(problem),
-                    Err(error) => return Err(Problem::internal(error.to_string())),
-                }
+            while let Some(answer) = telling.join_next().await {
+                let count = match answer {
+                    Ok(Ok(_)) => &mut told.known,
+                    Ok(Err(problem)) if problem.code() == "unknown_reference" => &mut told.unknown,
+                    Ok(Err(_)) | Err(_) => &mut told.refused,
+                };
+                *count = count.saturating_add(1);
             }
         }
-        Ok((known, unknown))
+        told
     }
 }

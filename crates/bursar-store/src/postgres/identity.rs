@@ -90,7 +90,9 @@ impl Postgres {
         let Some(id) = self.seen.id else { return Ok(()) };
         let found = load(&self.client).await?;
         if found.map(|books| books.id) != Some(id) {
-            return Err(StoreError::Gone(format!("the database does not hold the books {id}")));
+            let reason = format!("the database does not hold the books {id}");
+            self.seen.gone = Some(reason.clone());
+            return Err(StoreError::Gone(reason));
         }
         if self.seen.went_back.is_none() {
             self.seen.went_back = self.went_back().await?;

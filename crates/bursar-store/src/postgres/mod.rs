@@ -27,6 +27,7 @@ mod tallies;
 
 use std::time::Duration;
 
+use bursar_core::freezes::Restore;
 use bursar_core::ids::{BooksId, CommitId};
 use bursar_core::turn::{Commit, ReadPlan, ReadSet};
 use tokio_postgres::config::Host;
@@ -94,6 +95,10 @@ pub(crate) struct Seen {
     pub(crate) has_all_on_replicas: bool,
     /// Why the books are not trusted: recheck mode must begin first.
     pub(crate) went_back: Option<String>,
+    /// The connection is new, and not compared yet.
+    is_new_connection: bool,
+    /// The database holds other books: nothing more is done with it.
+    gone: Option<String>,
     new_server: NewServer,
 }
 
@@ -191,23 +196,31 @@ impl Postgres {
         Session { client: &self.client, statements: &self.statements }
     }
 
-    /// Replaces a lost connection, unless a snapshot was lost with it.
+    /// Replaces a lost connection, unless a snapshot was lost with it. A new connection is used once it is known to lead to the
+    /// same books.
     async fn reconnect(&mut self) -> Result<(), StoreError> {
-        if !self.client.is_closed() {
-            return Ok(());
+        if let Some(reason) = &self.seen.gone {
+            return Err(StoreError::Gone(reason.clone()));
         }
-        if self.is_of_one_moment {
-            return Err(StoreError::Unavailable(
-                "the connection was lost in the middle of a report, which would mix two moments if it went on"
-                    .to_owned(),
-            ));
+        if self.client.is_closed() {
+            if self.is_of_one_moment {
+                return Err(StoreError::Unavailable(
+                    "the connection was lost in the middle of a report, which would mix two moments if it went on"
+                        .to_owned(),
+                ));
+            }
+            self.seen.is_new_connection = true;
+            self.client = connect(&self.config, self.used_for).await?;
         }
-        self.client = connect(&self.config, self.used_for).await?;
-        self.statements = Statements::default();
-        // The URL may lead to another server now, whose versions are unrelated.
-        self.merchants = Merchants::default();
-        self.lines = row::chart_lines(&self.client).await?;
-        self.look_again().await
+        if self.seen.is_new_connection {
+            self.statements = Statements::default();
+            // The URL may lead to another server now, whose versions are unrelated.
+            self.merchants = Merchants::default();
+            self.lines = row::chart_lines(&self.client).await?;
+            self.look_again().await?;
+            self.seen.is_new_connection = false;
+        }
+        Ok(())
     }
 }
 
@@ -305,6 +318,10 @@ impl Turn for PostgresTurn<'_> {
         let (records, merchants_version) =
             load::load(&session, self.lines, self.merchants, plan).await?;
         self.merchants_version.get_or_insert(merchants_version);
+        // Another process may have begun a recheck.
+        if let (Some(control), Some(known)) = (&records.control, self.position.as_mut()) {
+            known.epoch = control.restore.as_ref().map_or(0, Restore::epoch);
+        }
         Ok(records)
     }
 

@@ -51,6 +51,10 @@ pub struct Sqlite {
     place: Place,
     /// The last commit. No other process writes, so another end of the chain means that the file was overwritten.
     pub(crate) position: Option<Position>,
+    /// The end of the chain if the last commit, of unknown outcome, was saved.
+    unsure: Option<Position>,
+    /// Why the file is not the one that this process has left: nothing more is done with it.
+    gone: Option<String>,
     /// Released when the store is dropped, or when the process dies. A reader has none.
     lock: Option<File>,
 }
@@ -62,6 +66,8 @@ pub struct SqliteTurn<'s> {
     account_index: &'s mut AccountIndex,
     place: &'s Place,
     position: &'s mut Option<Position>,
+    unsure: &'s mut Option<Position>,
+    gone: &'s mut Option<String>,
 }
 
 impl Sqlite {
@@ -104,8 +110,7 @@ impl Sqlite {
         let lines = row::chart_lines(&connection)?;
         let account_index = AccountIndex::default();
         account_index.extend(&mut connection);
-        let (lock, position) = (Some(lock), None);
-        let store = Self { connection, lines, account_index, place, position, lock };
+        let store = Self::new(connection, lines, account_index, place, Some(lock));
         store.place.check()?;
         Ok(store)
     }
@@ -125,8 +130,18 @@ impl Sqlite {
         schema(&connection)?.check()?;
         connection.set_prepared_statement_cache_capacity(64);
         let lines = row::chart_lines(&connection)?;
-        let (account_index, position, lock) = (AccountIndex::default(), None, None);
-        Ok(Self { connection, lines, account_index, place, position, lock })
+        Ok(Self::new(connection, lines, AccountIndex::default(), place, None))
+    }
+
+    const fn new(
+        connection: Connection,
+        lines: ChartLines,
+        account_index: AccountIndex,
+        place: Place,
+        lock: Option<File>,
+    ) -> Self {
+        let (position, unsure, gone) = (None, None, None);
+        Self { connection, lines, account_index, place, position, unsure, gone, lock }
     }
 
     /// Sets the number of transactions in a slice of the account index: a small one lets a short test write slices.
@@ -171,6 +186,9 @@ impl Store for Sqlite {
     type Turn<'s> = SqliteTurn<'s>;
 
     async fn begin(&mut self) -> Result<SqliteTurn<'_>, StoreError> {
+        if let Some(reason) = &self.gone {
+            return Err(StoreError::Gone(reason.clone()));
+        }
         self.place.check()?;
         if self.position.is_none() {
             self.position = Some(identity::position(&self.connection)?);
@@ -187,6 +205,8 @@ impl Store for Sqlite {
             account_index: &mut self.account_index,
             place: &self.place,
             position: &mut self.position,
+            unsure: &mut self.unsure,
+            gone: &mut self.gone,
         })
     }
 
@@ -205,10 +225,15 @@ impl Turn for SqliteTurn<'_> {
     }
 
     async fn save(self, id: CommitId, commit: &Commit) -> Result<(), StoreError> {
-        // Until the commit is known to be saved, the end of the chain is not known.
-        let known = self.position.take();
-        let (new_lines, end) = save::save(&self.transaction, self.lines, (id, commit), known)?;
+        let known = [*self.position, *self.unsure];
+        let saved = save::save(&self.transaction, self.lines, (id, commit), known);
+        if let Err(StoreError::Gone(reason)) = &saved {
+            *self.gone = Some(reason.clone());
+        }
+        let (new_lines, end) = saved?;
         self.place.check()?;
+        // Until the outcome of the commit is known, the chain may end before it or behind it.
+        *self.unsure = end;
         self.transaction.commit().map_err(|error| match classify(&error) {
             // The log may hold the whole commit in spite of a disk error: the turn looks it up before it answers.
             StoreError::Unavailable(reason) => StoreError::Unknown(reason),
@@ -219,7 +244,7 @@ impl Turn for SqliteTurn<'_> {
             | StoreError::WentBack(_)
             | StoreError::Corrupt(_)) => known,
         })?;
-        *self.position = end;
+        (*self.position, *self.unsure) = (end, None);
         // After the commit: SQLite reuses the row ids of a transaction that was rolled back.
         self.lines.remember(new_lines);
         self.account_index.add(commit.transactions.len());

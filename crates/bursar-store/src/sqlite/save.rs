@@ -25,7 +25,7 @@ pub(super) fn save(
     connection: &Connection,
     lines: &ChartLines,
     (id, commit): (CommitId, &Commit),
-    known: Option<Position>,
+    known: [Option<Position>; 2],
 ) -> Result<(NewLines, Option<Position>), StoreError> {
     if commit.flows.len() < MANY {
         return write_all(connection, lines, (id, commit), known, || Texts::new(commit));
@@ -59,16 +59,20 @@ fn write_all(
     connection: &Connection,
     lines: &ChartLines,
     (id, commit): (CommitId, &Commit),
-    known: Option<Position>,
+    known: [Option<Position>; 2],
     texts: impl FnOnce() -> Texts,
 ) -> Result<(NewLines, Option<Position>), StoreError> {
     let mut new_lines = NewLines::new();
-    let Some(time) = commit.time else { return Ok((new_lines, known)) };
+    let Some(time) = commit.time else {
+        let [position, _] = known;
+        return Ok((new_lines, position));
+    };
     let (seq, previous): (i64, [u8; 32]) = connection
         .query_row("SELECT seq, chain_hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(|error| classify(&error))?;
     let is_known = |known: &Position| (i64::try_from(known.seq), known.hash) == (Ok(seq), previous);
-    if !known.as_ref().is_none_or(is_known) {
+    let known = known.into_iter().flatten();
+    if known.clone().next().is_some() && !known.clone().any(|known| is_known(&known)) {
         let why = "the file was overwritten while this process used it".to_owned();
         return Err(StoreError::Gone(why));
     }
@@ -103,7 +107,8 @@ fn write_all(
     let sql = "UPDATE head SET seq = ?1, time = ?2, chain_hash = ?3 WHERE seq = ?1 - 1";
     write_one(connection, sql, values)?;
     let seq = u64::try_from(seq).map_err(damaged)?;
-    Ok((new_lines, known.map(|known| known.after(commit, (seq, hash)))))
+    let mut known = known;
+    Ok((new_lines, known.next().map(|known| known.after(commit, (seq, hash)))))
 }
 
 /// The number of a chart line. Inserts a new line.

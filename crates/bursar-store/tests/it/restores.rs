@@ -41,7 +41,7 @@ async fn what_is_rechecked_is_not_sent(store: impl Store + Query) {
         Cancel { key: key("cancel"), cancellation }
     };
     assert_eq!(code(payments.desk.ask(cancel()).await), "rechecking");
-    for lane in [submit_lane("wallet"), LANE.to_owned()] {
+    for lane in [submit_lane("wallet"), LANE.to_owned(), LANE.to_owned()] {
         let effects = payments.claim(&lane).await;
         assert_eq!(effects.len(), 1, "one question at a time");
         assert_eq!(call(&effects[0]).order, Order::Query);
@@ -73,13 +73,13 @@ async fn a_report_proves_what_was_paid(store: impl Store + Query) {
     let absent = view(payments.desk.ask(create("b", "10")).await);
     payments.desk.now += SignedDuration::from_hours(2);
     let row = ReportedPayment {
-        report: "d1".to_owned(),
         status: ReportedStatus::Paid,
         amount: Some("10.00".to_owned()),
         currency: Some("PKR".to_owned()),
     };
     let rows = vec![(listed.reference.clone(), row)];
-    let rows = ReportRows { actor: "a".to_owned(), channel: "wallet".to_owned(), rows };
+    let report = "d1".to_owned();
+    let rows = ReportRows { actor: "a".to_owned(), channel: "wallet".to_owned(), report, rows };
     payments.desk.accepted(rows.clone()).await;
     payments.desk.accepted(rows).await;
     let to = payments.desk.now;

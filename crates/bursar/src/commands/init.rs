@@ -7,9 +7,9 @@ use bursar_node::books::{check_absent, make};
 use bursar_node::config::Config;
 use bursar_node::failure::Failure;
 use bursar_node::{terminal, witness};
-use bursar_store::ClockKind;
+use bursar_store::{ClockKind, Location, StoreError};
 use clap::Args;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Runtime};
 
 use super::ledger::StoreArguments;
 
@@ -37,16 +37,24 @@ impl Arguments {
         if let Some(directory) = &directory
             && let Some(known) = witness::known_at(directory, &location)?
             && self.abandon == Some(known)
-            && !runtime.block_on(location.exists())?
+            && is_without_books(&runtime, &location)?
         {
             witness::forget(directory, known)?;
         }
-        let exists = runtime.block_on(location.exists())?;
-        if !exists {
+        // A file may be there that holds no books.
+        if is_without_books(&runtime, &location)? {
             check_absent(&location, directory.as_deref())?;
         }
         let books =
             runtime.block_on(make(&location, self.test_clock.then_some(ClockKind::Test)))?;
         terminal::say(&format!("made the books {} in {location}", books.id))
+    }
+}
+
+fn is_without_books(runtime: &Runtime, location: &Location) -> Result<bool, Failure> {
+    match runtime.block_on(location.open()) {
+        Ok(_) => Ok(false),
+        Err(StoreError::Missing(_)) => Ok(true),
+        Err(error) => Err(error.into()),
     }
 }

@@ -64,7 +64,7 @@ impl SmallRecheck {
             SmallStage::Asked => RecheckStage::Asked,
             SmallStage::Proven => RecheckStage::Proven,
         };
-        Recheck { restored_at: NOW, rounds: u32::from(self.has_asked), stage }
+        Recheck { restored_at: NOW, rounds: u32::from(self.has_asked), failures: 0, stage }
     }
 }
 

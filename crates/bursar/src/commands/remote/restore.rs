@@ -106,7 +106,9 @@ impl Begin {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let mut store = location.open().await?;
-            begin_recheck(&mut store, &rules, change).await
+            begin_recheck(&mut store, &rules, change).await?;
+            // Otherwise the server would find another timeline, and begin again.
+            store.name_server().await.map_err(Failure::from)
         })?;
         terminal::say(&format!(
             "recheck mode has begun in {location}: start the server, and see `bursar restore status`"
@@ -163,7 +165,8 @@ fn read_rows(text: &str) -> Result<Vec<Value>, String> {
 const CHANNELS: &[Column] = &[
     Column::text("channel", "channel"),
     Column::text("status", "status"),
-    Column::text("waiting", "waiting payouts"),
+    Column::text("live", "not final"),
+    Column::text("waiting", "waiting"),
     Column::text("end_proposed_by", "wants it ended"),
     Column::text("proves", "report"),
 ];
