@@ -1,7 +1,7 @@
 //! A restore of the books on every store: what is held back, what a report proves, and the two people who end it.
 
-use bursar_core::flow::Accepted;
-use bursar_core::ids::PayoutId;
+use bursar_core::flow::{Accepted, ClaimDue};
+use bursar_core::ids::{BooksId, PayoutId, first_reference};
 use bursar_core::payouts::{
     Answer, Cancel, Cancellation, LANE, Order, ReportedPayment, ReportedStatus, submit_lane,
 };
@@ -101,7 +101,49 @@ async fn a_report_proves_what_was_paid(store: impl Store + Query) {
     assert_eq!(effects.len(), 1);
 }
 
+/// A repeated request is created and claimed in one turn, which has not read what the report lists about it.
+async fn a_report_is_read_before_a_repeated_request_is_sent(store: impl Store + Query) {
+    let rules = rules();
+    let mut desk = Desk::new(&rules, store, 0);
+    desk.fund().await;
+    desk.open_merchant().await;
+    let from = desk.now - SignedDuration::from_hours(1);
+    desk.accepted(change("ops", RestoreAction::Begin { reason: "a copy".to_owned() })).await;
+    desk.now += SignedDuration::from_hours(2);
+    let repeated = create("lost", "10");
+    let reference = first_reference(BooksId::NONE, "m1", &repeated.key.digest());
+    let (status, amount, currency) = (ReportedStatus::Paid, None, None);
+    let rows = vec![(reference, ReportedPayment { status, amount, currency })];
+    let (channel, digest) = ("wallet".to_owned(), "d1".to_owned());
+    let rows = ReportRows {
+        actor: "a".to_owned(),
+        channel: channel.clone(),
+        report: digest.clone(),
+        rows,
+    };
+    desk.accepted(rows).await;
+    let to = desk.now;
+    for actor in ["a", "b"] {
+        let (channel, digest) = (channel.clone(), digest.clone());
+        let report = RestoreAction::Report { channel, from, to, digest, rows: 1 };
+        desk.accepted(change(actor, report)).await;
+    }
+    let claim = || ClaimDue { lane: submit_lane("wallet"), limit: 10 };
+    let bodies = vec![repeated.into(), claim().into(), claim().into()];
+    let effects = desk.commit_all(bodies).await.effects;
+    assert!(effects.iter().all(|effect| call(effect).order == Order::Query), "{effects:?}");
+    for lane in [submit_lane("wallet"), LANE.to_owned()] {
+        desk.now += SignedDuration::from_hours(1);
+        let effects = desk.commit(ClaimDue { lane, limit: 10 }).await.effects;
+        assert!(effects.iter().all(|effect| call(effect).order == Order::Query), "{effects:?}");
+    }
+    let flows = desk.store.flows(None, 10).await.unwrap();
+    let statuses: Vec<_> = flows.iter().map(|flow| flow.state.status()).collect();
+    assert!(statuses.contains(&"SUCCESS"), "the report says that it was paid: {statuses:?}");
+}
+
 on_every_store! {
+    a_report_is_read_before_a_repeated_request_is_sent,
     what_is_rechecked_is_not_sent,
     a_report_proves_what_was_paid,
 }

@@ -1,9 +1,14 @@
 //! The database file: restart, lock, corruption, and the account index.
 
-use bursar_store::{Query as _, Sqlite, StoreError, Walk as _};
+use bursar_core::ids::Seed;
+use bursar_core::ledger::Admission;
+use bursar_core::turn::{Request, TurnInput};
+use bursar_store::{Query as _, Sqlite, Store as _, StoreError, Walk as _, turn};
+use rusqlite::Connection;
 
+use crate::desk::START;
 use crate::scratch::Scratch;
-use crate::workload::{block_on, rules, run, some_steps};
+use crate::workload::{block_on, registration, rules, run, some_steps};
 
 #[test]
 fn the_books_survive_a_restart() {
@@ -99,4 +104,23 @@ fn opening_the_books_indexes_full_slices() {
     assert!(slices > 2 && slices * 3 <= rows, "{slices} slices of {rows} rows");
     let report = block_on(store.verify(&rules.rulebook)).unwrap();
     assert_eq!(report.differences, Vec::<String>::new());
+}
+
+/// A copy that is written over the open file has the same inode, and another end of the chain.
+#[test]
+fn a_file_that_is_overwritten_is_not_used_any_more() {
+    let scratch = Scratch::new();
+    let rules = rules();
+    let mut store = Sqlite::open(scratch.path()).unwrap();
+    run(&mut store, &rules, &some_steps(), &[3]);
+    let file = Connection::open(scratch.path().join("bursar.sqlite")).unwrap();
+    file.execute_batch("UPDATE head SET seq = seq - 1").unwrap();
+    for _ in 0..2 {
+        let admission = Admission::new(START, Seed::from(99));
+        let requests = [Request { admission, body: registration("new").into() }];
+        let error = block_on(turn(&mut store, &TurnInput::new(&rules, &requests))).unwrap_err();
+        assert!(matches!(error, StoreError::Gone(_)), "{error}");
+    }
+    file.execute_batch("UPDATE head SET seq = seq + 1").unwrap();
+    assert!(matches!(block_on(store.begin()).unwrap_err(), StoreError::Gone(_)), "for good");
 }

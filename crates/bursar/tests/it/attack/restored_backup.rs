@@ -204,8 +204,13 @@ fn a_report_of_the_provider_ends_the_wait() {
     until("the new payout waits", || {
         (admin.payout(id(&new))["reason"] == "restored").then_some(())
     });
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    let to = Timestamp::now() - SignedDuration::from_millis(1);
+    // The report must cover the time until the channel has shown what was sent before the restore: leases, and its window.
+    let restored_at: Timestamp =
+        admin.get("/v1/restore").is(200)["restored_at"].as_str().unwrap().parse().unwrap();
+    let to = restored_at + SignedDuration::from_secs(35);
+    while Timestamp::now() < to {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
     let file = scratch.file("report.csv", &provider.report(AMOUNT));
     let url = format!("http://{}", server.address());
     let load = |caller: &Caller| {
