@@ -165,7 +165,7 @@ impl Recheck {
         self.known.extend(references(&statuses, &sent));
         for reference in books.keys() {
             if !self.known.contains(reference) {
-                if !has_evidence(load, reference) {
+                if !is_known(load, reference) {
                     return Some(reference.clone());
                 }
                 self.known.insert(reference.clone());
@@ -175,10 +175,14 @@ impl Recheck {
     }
 }
 
-/// Whether the books have evidence about the attempt with this reference.
-fn has_evidence(load: &Load, reference: &str) -> bool {
+/// Whether the books have the attempt with this reference, and would not send it again.
+fn is_known(load: &Load, reference: &str) -> bool {
     let found = load.get(&format!("/v1/payouts?reference={reference}"));
-    let Some(id) = found["data"][0]["id"].as_str() else { return false };
+    let payout = &found["data"][0];
+    let Some(id) = payout["id"].as_str() else { return false };
+    if !UNSENT.contains(&payout["status"].as_str().unwrap()) {
+        return true;
+    }
     let explained = load.get(&format!("/v1/payouts/{id}/explain"));
     let mut attempts = explained["attempts"].as_array().unwrap().iter();
     let attempt = attempts.find(|attempt| attempt["reference"] == reference).unwrap();
