@@ -23,7 +23,7 @@ use crate::cluster::Cluster;
 /// The witness of the books is written once a second: a copy is older than that when it replaces them.
 const AGE_MIN: Duration = Duration::from_secs(2);
 /// How long the books may take to learn of every payment again.
-const RECHECK_MAX: Duration = Duration::from_mins(5);
+const RECHECK_MAX: Duration = Duration::from_mins(10);
 /// Statuses of payouts that the books would send.
 const UNSENT: [&str; 2] = ["SCHEDULED", "READY"];
 
@@ -126,6 +126,7 @@ impl FaultInjector<'_> {
     /// Two people end the recheck if the books know every payment of the provider. Returns whether they did.
     pub(super) fn try_end_recheck(&mut self) -> bool {
         let load = self.load;
+        assert!(!load.has_failed.load(Ordering::Relaxed), "given up, because another failed");
         let is_silent = |fault: Fault| matches!(fault, Fault::Stop | Fault::Channel);
         if self.mending.iter().any(|mending| is_silent(mending.fault))
             || !load.forgotten.lock().unwrap().is_empty()
