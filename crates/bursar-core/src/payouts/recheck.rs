@@ -19,7 +19,7 @@ use super::evidence::{NewEvidence, merge, query_evidence};
 use super::state::{Payout, Wait};
 use super::step::{ATTEMPTS_MAX, Booking, Context, Effect, Step, later};
 use crate::payouts::attempt::{Attempt, Evidence, Knowledge};
-use crate::payouts::channel::LEASE_SLACK;
+use crate::payouts::channel::{Channel, LEASE_SLACK};
 
 /// What the channel was asked since the last restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -260,13 +260,14 @@ fn end_round(
     restored_at: Timestamp,
     context: &Context<'_>,
 ) -> Step {
+    let Channel { submit_is_idempotent, not_found_is_final, .. } = context.channel;
     let shown = context.channel.shown_at(restored_at);
     let until = pause(&payout, context).time();
     let stage = if !is_unproven {
         Stage::Proven
-    } else if context.now <= shown {
+    } else if context.now <= shown && (*submit_is_idempotent || *not_found_is_final) {
         Stage::Unproven { until: until.max(later(shown, LEASE_SLACK)) }
-    } else if context.channel.submit_is_idempotent {
+    } else if *submit_is_idempotent {
         // A second attempt of the lost time would be shown by now, and the same reference is paid once.
         Stage::Asked
     } else {

@@ -24,13 +24,15 @@ pub(crate) enum Fault {
     PgCrash,
     /// PostgreSQL ends every connection.
     PgDrop,
+    /// An earlier copy of the books replaces them; two people end the recheck.
+    Restore,
     /// The Temporal server is killed and restarted on its database.
     TemporalCrash,
 }
 
 impl Fault {
     /// In an order in which temporary faults overlap with instant ones.
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::DiskSlow,
         Self::Stop,
         Self::Kill,
@@ -40,6 +42,7 @@ impl Fault {
         Self::PgCrash,
         Self::PgDrop,
         Self::TemporalCrash,
+        Self::Restore,
         Self::DiskFull,
         Self::Loss,
     ];
@@ -56,6 +59,7 @@ impl Fault {
             Self::PgRestart => "pg-restart",
             Self::PgCrash => "pg-crash",
             Self::PgDrop => "pg-drop",
+            Self::Restore => "restore",
             Self::TemporalCrash => "temporal-crash",
         }
     }
@@ -66,8 +70,10 @@ impl Fault {
                 matches!(store, Store::Postgres | Store::Temporal)
             }
             Self::TemporalCrash => matches!(store, Store::Temporal),
-            // Disk faults are injected in runs without other stores.
-            Self::DiskSlow | Self::DiskFull => matches!(store, Store::Sqlite | Store::Postgres),
+            // Disk faults are injected in runs without other stores. Workflows are not in the copy of the books.
+            Self::DiskSlow | Self::DiskFull | Self::Restore => {
+                matches!(store, Store::Sqlite | Store::Postgres)
+            }
             Self::Kill | Self::Term | Self::Stop | Self::Channel => true,
         }
     }

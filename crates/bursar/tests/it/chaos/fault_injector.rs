@@ -7,12 +7,16 @@ use std::time::{Duration, Instant};
 use super::fault::{Dice, Fault};
 use super::load::Load;
 use super::processes::{Engine, Processes};
+use super::restore::Restores;
 use crate::caller::until;
 use crate::cluster::Cluster;
 use crate::process::ask;
 
 /// Longer than the lease of a submission: its timeout and fifteen seconds.
 pub(super) const LEASE: Duration = Duration::from_millis(15_500);
+
+/// The pause between two looks at an open recheck.
+const RECHECK_PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) struct FaultInjector<'b> {
     pub(super) load: &'b Load,
@@ -22,12 +26,14 @@ pub(super) struct FaultInjector<'b> {
     pub(super) pause: (u64, u64),
     /// Duration of a temporary fault, in milliseconds.
     pub(super) lasting: (u64, u64),
-    mending: Vec<Mending>,
+    pub(super) mending: Vec<Mending>,
+    /// None if the fault `restore` is not injected.
+    pub(super) restores: Option<Restores>,
 }
 
 /// A temporary fault with its end.
-struct Mending {
-    fault: Fault,
+pub(super) struct Mending {
+    pub(super) fault: Fault,
     until: Instant,
     /// The number of payouts when the fault began.
     made: usize,
@@ -36,7 +42,7 @@ struct Mending {
 impl<'b> FaultInjector<'b> {
     pub(super) fn new(load: &'b Load, processes: Processes, dice: Dice) -> Self {
         let (pause, lasting) = ((100, 1_500), (2_000, 3_000));
-        Self { load, processes, dice, pause, lasting, mending: Vec::new() }
+        Self { load, processes, dice, pause, lasting, mending: Vec::new(), restores: None }
     }
 
     /// Injects all of these faults in order.
@@ -81,6 +87,7 @@ impl<'b> FaultInjector<'b> {
         let (from, to) = self.pause;
         thread::sleep(Duration::from_millis(self.dice.between(from, to)));
         self.mend_what_is_due();
+        self.copy_books_sometimes();
         // The same fault is not injected twice at once.
         while self.mending.iter().any(|mending| mending.fault == fault) {
             self.wait_for_mending();
@@ -110,12 +117,13 @@ impl<'b> FaultInjector<'b> {
                 let cluster = self.cluster();
                 cluster.run("psql", &["-q", "-d", &cluster.url(), "-c", sql]);
             }
+            Fault::Restore => self.restore(),
             Fault::TemporalCrash => self.crash_temporal(),
         }
         self.processes.assert_all_live();
     }
 
-    fn say(&self, fault: Fault, what: &str) {
+    pub(super) fn say(&self, fault: Fault, what: &str) {
         println!(
             "{:8.1} s  {:<14}  {what}",
             self.load.started.elapsed().as_secs_f64(),
@@ -220,24 +228,31 @@ impl<'b> FaultInjector<'b> {
         until("it is ready again by itself", is_ready);
     }
 
-    fn mend_later(&mut self, fault: Fault, at_least: Duration) {
+    pub(super) fn mend_later(&mut self, fault: Fault, at_least: Duration) {
         let (from, to) = self.lasting;
         let lasts = at_least + Duration::from_millis(self.dice.between(from, to));
         let made = self.load.made.load(Ordering::Relaxed);
         self.mending.push(Mending { fault, until: Instant::now() + lasts, made });
     }
 
-    fn mend_what_is_due(&mut self) {
+    pub(super) fn mend_what_is_due(&mut self) {
         let now = Instant::now();
         let (due, later) =
             std::mem::take(&mut self.mending).into_iter().partition(|mending| mending.until <= now);
         self.mending = later;
-        let due: Vec<Mending> = due;
+        let mut due: Vec<Mending> = due;
+        // Engines and the provider are resumed first: the recheck needs them.
+        due.sort_by_key(|mending| mending.fault == Fault::Restore);
         for Mending { fault, made, .. } in due {
             if fault == Fault::Channel {
                 self.load.provider.signal("-CONT");
             } else if fault == Fault::DiskSlow {
                 self.processes.slow_disk.as_ref().unwrap().recover();
+            } else if fault == Fault::Restore {
+                if !self.try_end_recheck() {
+                    let until = Instant::now() + RECHECK_PAUSE;
+                    self.mending.push(Mending { fault, until, made });
+                }
             } else {
                 self.wake(made);
             }

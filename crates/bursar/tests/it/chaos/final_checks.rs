@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::load::{Load, Statuses, counts, minor, references};
+use super::load::{Accepted, Load, Statuses, counts, minor, references};
 use super::processes::Processes;
 
 const LIVE: [&str; 5] = ["SCHEDULED", "READY", "SUBMITTING", "UNCONFIRMED", "PROCESSING"];
@@ -49,14 +49,19 @@ pub(super) fn assert_books_agree(load: &Load) {
     println!("{counts}");
     let acknowledged = load.acknowledged.lock().unwrap();
     let ids: BTreeSet<&String> = statuses.values().flatten().map(|payout| &payout.id).collect();
-    let answered: BTreeSet<&String> = acknowledged.payouts.keys().collect();
+    let accepted: BTreeMap<&String, &Accepted> =
+        acknowledged.payouts.values().map(|accepted| (&accepted.id, accepted)).collect();
+    let answered: BTreeSet<&String> = accepted.keys().copied().collect();
     assert_eq!(ids, answered, "every key has one payout: {counts}");
     let settled = references(&statuses, &["SUCCESS", "LATE_SUCCESS"]);
     assert_eq!(settled, load.paid(), "books = settled: {counts}");
     assert!(statuses.len() > 1, "some fail: {counts}");
-    let mut expected = acknowledged.collected.clone();
+    let mut expected = BTreeMap::<String, i64>::new();
+    for (merchant, net) in acknowledged.payins.values() {
+        *expected.entry(merchant.clone()).or_default() += net;
+    }
     for id in settled_ids(&statuses) {
-        let (merchant, cost) = &acknowledged.payouts[id];
+        let Accepted { merchant, cost, .. } = accepted[id];
         *expected.entry(merchant.clone()).or_default() -= cost;
     }
     assert_eq!(

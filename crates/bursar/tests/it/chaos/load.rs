@@ -1,8 +1,8 @@
 //! The load on the engines: a hostile provider with its own books, and clients that record every acknowledged request.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use bursar_connect::{Secret, callback};
 use bursar_core::money::Money;
 use serde_json::{Value, json};
 
+use super::Plan;
 use super::fault::Fault;
 use crate::caller::Caller;
 use crate::process::Process;
@@ -29,27 +30,47 @@ pub(super) struct Load {
     /// The number of payouts; without it, until the run is over.
     pub(super) payouts: Option<usize>,
     /// Pause between two payouts of a client.
-    pub(super) rest: Duration,
+    rest: Duration,
     pub(super) started: Instant,
     pub(super) is_over: AtomicBool,
     /// A check has failed: all threads stop.
     pub(super) has_failed: AtomicBool,
+    /// The number of answered payout requests, repeated ones included.
     pub(super) made: AtomicUsize,
     pub(super) acknowledged: Mutex<Acknowledged>,
+    /// Requests that the books have forgotten; clients repeat them before all others.
+    pub(super) forgotten: Mutex<Vec<Request>>,
+    /// Held by a client from a request until its answer is recorded.
+    in_flight: RwLock<()>,
     /// Injected faults, and how often.
     pub(super) happened: Mutex<BTreeMap<Fault, usize>>,
+}
+
+/// A request of a client. Its number determines merchant, key, reference and amount.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Request {
+    Payout(usize),
+    Payin(usize),
+    PayinCallbacks(usize),
 }
 
 /// Acknowledged requests, which must never be lost.
 #[derive(Default)]
 pub(super) struct Acknowledged {
-    /// Payouts by id: the merchant, and the cost if it is paid.
-    pub(super) payouts: BTreeMap<String, (String, i64)>,
-    /// Pay-ins of each merchant.
-    pub(super) collected: BTreeMap<String, i64>,
-    pub(super) payins: usize,
-    /// Workflow ids of these payouts, on Temporal.
-    pub(super) keys: BTreeSet<String>,
+    /// In the order of their answers.
+    pub(super) requests: Vec<Request>,
+    /// Payouts by workflow id, which follows from merchant and key.
+    pub(super) payouts: BTreeMap<String, Accepted>,
+    /// Pay-ins by reference: the merchant, and the credited amount.
+    pub(super) payins: BTreeMap<String, (String, i64)>,
+}
+
+/// A payout that was accepted.
+pub(super) struct Accepted {
+    pub(super) id: String,
+    pub(super) merchant: String,
+    /// What it costs if it is paid.
+    pub(super) cost: i64,
 }
 
 /// The fields of a payout that the checks use.
@@ -63,6 +84,24 @@ pub(super) struct Seen {
 pub(super) type Statuses = BTreeMap<String, Vec<Seen>>;
 
 impl Load {
+    pub(super) fn new(provider: Process, addresses: Vec<String>, plan: &Plan) -> Self {
+        let clients = u32::try_from(CLIENTS).unwrap();
+        Self {
+            provider,
+            addresses,
+            payouts: plan.payouts,
+            rest: plan.pace.map_or(Duration::ZERO, |pace| Duration::from_secs(1) * clients / pace),
+            started: Instant::now(),
+            is_over: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
+            made: AtomicUsize::new(0),
+            acknowledged: Mutex::default(),
+            forgotten: Mutex::default(),
+            in_flight: RwLock::default(),
+            happened: Mutex::default(),
+        }
+    }
+
     /// Sends a request to one engine after the other until one answers. A write has a short timeout and is retried with
     /// the same key; a read has a long one.
     pub(super) fn send_until_answered(
@@ -175,15 +214,44 @@ impl Load {
         let mut payout = number;
         let is_over = || self.is_over.load(Ordering::Relaxed);
         while self.payouts.map_or_else(|| !is_over(), |payouts| payout < payouts) {
-            self.pay_out(payout);
+            while self.repeat_forgotten() {}
+            self.send(Request::Payout(payout));
             match payout % 10 {
-                3 => self.collect(payout % MERCHANTS, &format!("r{payout}"), "50.00"),
-                7 => self.send_payin_callbacks(payout),
+                3 => self.send(Request::Payin(payout)),
+                7 => self.send(Request::PayinCallbacks(payout)),
                 _ => {}
             }
             payout += CLIENTS;
             thread::sleep(self.rest);
         }
+    }
+
+    /// Waits until every request that a client has begun is answered and recorded.
+    pub(super) fn await_answers(&self) {
+        drop(self.in_flight.write().unwrap());
+    }
+
+    /// Repeats one forgotten request, if there is one.
+    fn repeat_forgotten(&self) -> bool {
+        let _in_flight = self.in_flight.read().unwrap();
+        let request = self.forgotten.lock().unwrap().pop();
+        request.map(|request| self.send_and_record(request)).is_some()
+    }
+
+    fn send(&self, request: Request) {
+        let _in_flight = self.in_flight.read().unwrap();
+        self.send_and_record(request);
+    }
+
+    fn send_and_record(&self, request: Request) {
+        match request {
+            Request::Payout(number) => self.pay_out(number),
+            Request::Payin(number) => {
+                self.collect(number % MERCHANTS, &format!("r{number}"), "50.00");
+            }
+            Request::PayinCallbacks(number) => self.send_payin_callbacks(number),
+        }
+        self.acknowledged.lock().unwrap().requests.push(request);
     }
 
     fn pay_out(&self, payout: usize) {
@@ -202,9 +270,9 @@ impl Load {
         );
         let cost = ["amount", "fee", "vat"].map(|part| minor(&answer[part])).iter().sum();
         let id = answer["id"].as_str().unwrap().to_owned();
-        let mut acknowledged = self.acknowledged.lock().unwrap();
-        acknowledged.keys.insert(format!("disbursement-{merchant}-{key}"));
-        acknowledged.payouts.insert(id, (merchant, cost));
+        let workflow = format!("disbursement-{merchant}-{key}");
+        let accepted = Accepted { id, merchant, cost };
+        self.acknowledged.lock().unwrap().payouts.insert(workflow, accepted);
         self.made.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -215,16 +283,17 @@ impl Load {
             "amount": amount, "currency": "PKR",
         });
         let answer = self.send_until_answered(0, "POST", "/v1/payins", &[], &body.to_string());
-        self.collected(&answer);
+        self.collected(reference, &answer);
     }
 
     /// Sends the callbacks of a pay-in: pending once, completed twice.
     fn send_payin_callbacks(&self, number: usize) {
+        let reference = format!("c{number}");
         let mut answer = Value::Null;
         for (event, status) in ["pending", "completed", "completed"].iter().enumerate() {
             let body = json!({
                 "event_id": format!("{number}-{}", event.min(1)), "merchant_id": format!("m{}", number % MERCHANTS),
-                "reference": format!("c{number}"), "amount": "70.00", "currency": "PKR", "status": status,
+                "reference": reference, "amount": "70.00", "currency": "PKR", "status": status,
             });
             let body = body.to_string();
             let signature = callback::sign(&Secret::new("s"), body.as_bytes());
@@ -237,14 +306,13 @@ impl Load {
                 &body,
             );
         }
-        self.collected(&answer);
+        self.collected(&reference, &answer);
     }
 
-    fn collected(&self, payin: &Value) {
+    fn collected(&self, reference: &str, payin: &Value) {
         let merchant = payin["merchant_id"].as_str().unwrap().to_owned();
         let mut acknowledged = self.acknowledged.lock().unwrap();
-        *acknowledged.collected.entry(merchant).or_default() += minor(&payin["net"]);
-        acknowledged.payins += 1;
+        acknowledged.payins.insert(reference.to_owned(), (merchant, minor(&payin["net"])));
     }
 }
 

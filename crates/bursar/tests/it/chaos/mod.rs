@@ -10,10 +10,10 @@ mod fault_injector;
 mod final_checks;
 mod load;
 mod processes;
+mod restore;
 mod temporal;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ use fault_injector::FaultInjector;
 use load::{CLIENTS, Load, MERCHANTS, counts};
 use processes::Processes;
 pub(crate) use processes::Store;
+use restore::Restores;
 use serde_json::json;
 use temporal::EVENT_TYPES;
 
@@ -94,19 +95,7 @@ pub(crate) fn survives(store: Store, plan: &Plan) {
     let provider = Process::start(&[&provider[..], &telling].concat(), &[]);
     processes.open(&config(&provider.address, &callbacks, plan.questions));
     let receiver = processes.temporal.is_some().then(temporal::receiver);
-    let clients = u32::try_from(CLIENTS).unwrap();
-    let load = Load {
-        provider,
-        addresses,
-        payouts: plan.payouts,
-        rest: plan.pace.map_or(Duration::ZERO, |pace| Duration::from_secs(1) * clients / pace),
-        started: Instant::now(),
-        is_over: AtomicBool::new(false),
-        has_failed: AtomicBool::new(false),
-        made: AtomicUsize::new(0),
-        acknowledged: Mutex::default(),
-        happened: Mutex::default(),
-    };
+    let load = Load::new(provider, addresses, plan);
     for merchant in 0..MERCHANTS {
         let body = format!(r#"{{"id":"m{merchant}","name":"Shop {merchant}"}}"#);
         load.send_until_answered(0, "POST", "/v1/merchants", &[], &body);
@@ -117,7 +106,10 @@ pub(crate) fn survives(store: Store, plan: &Plan) {
             load.send_until_answered(0, "POST", "/v1/webhook-endpoints", &[], &body.to_string());
         }
     }
-    let injector = FaultInjector::new(&load, processes, Dice::new(plan.seed));
+    let mut injector = FaultInjector::new(&load, processes, Dice::new(plan.seed));
+    if plan.faults.contains(&Fault::Restore) {
+        injector.restores = Some(Restores::new(&load));
+    }
     let mut injector = thread::scope(|scope| {
         let breaking = scope.spawn(|| break_everything(injector, plan));
         let client = |number| {
@@ -170,7 +162,7 @@ fn watch(load: &Load) {
         let statuses = load.assert_sound_meanwhile();
         if told.elapsed() >= Duration::from_mins(1) {
             told = Instant::now();
-            let made = load.made.load(Ordering::Relaxed);
+            let made = load.acknowledged.lock().unwrap().payouts.len();
             let elapsed = load.started.elapsed().as_secs_f64();
             let (counts, faults) = (counts(&statuses), load.faults());
             println!("{elapsed:8.1} s  so far          {made} payouts: {counts}; faults: {faults}");
@@ -191,12 +183,13 @@ fn finish(injector: FaultInjector<'_>, store: Store, plan: &Plan) {
     let verify: Vec<&str> = verify.iter().map(String::as_str).collect();
     assert!(bursar(&verify).ok().contains("ok: every balance"));
     let seconds = load.started.elapsed().as_secs();
+    let acknowledged = load.acknowledged.lock().unwrap();
     println!(
         "{store:?}: {}:{:02} minutes, {} payouts, {} pay-ins, faults: {}; seed {}. Nothing lost, nothing doubled",
         seconds.div_euclid(60),
         seconds.rem_euclid(60),
-        load.made.load(Ordering::Relaxed),
-        load.acknowledged.lock().unwrap().payins,
+        acknowledged.payouts.len(),
+        acknowledged.payins.len(),
         load.faults(),
         plan.seed,
     );

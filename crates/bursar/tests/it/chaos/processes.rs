@@ -101,6 +101,11 @@ impl Processes {
         }
     }
 
+    /// A path beside the data, on a disk that is never full.
+    pub(super) fn beside(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
     pub(super) fn open(&mut self, config: &str) {
         let file = self.scratch.file("bursar.toml", config);
         for engine in &mut self.engines {

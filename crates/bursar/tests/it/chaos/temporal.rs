@@ -57,8 +57,9 @@ pub(super) fn has_ended(load: &Load, receiver: &Receiver, temporal: &DevServer) 
     println!("workflows: {ends:?}");
     let failed = workflows(temporal, "ExecutionStatus != 'Completed'");
     assert!(failed.is_empty(), "a workflow ends with its flow: {failed:?}");
-    let keys = &load.acknowledged.lock().unwrap().keys;
-    let missing: Vec<&String> = keys.iter().filter(|key| !names.contains(*key)).collect();
+    let acknowledged = load.acknowledged.lock().unwrap();
+    let missing: Vec<&String> =
+        acknowledged.payouts.keys().filter(|name| !names.contains(*name)).collect();
     assert!(missing.is_empty(), "every payout had a workflow: {missing:?}");
     let kept = std::fs::read(&temporal.file).unwrap();
     let has = |word: &str| kept.windows(word.len()).any(|window| window == word.as_bytes());

@@ -33,11 +33,10 @@ impl Server {
             provider.address
         );
         let config = scratch.file("bursar.toml", &config);
-        let data = scratch.path().join("books").display().to_string();
+        let data = format!("{}/books", scratch.path().display());
         let serve =
-            ["serve", "--init", "--listen", "127.0.0.1:0", "--data", &data, "--config", &config];
-        let variables = [("BURSAR_ADMIN_KEY", ADMIN), ("BURSAR_LOG", "off")];
-        let process = Process::start(&serve, &variables);
+            ["serve", "--init", "--listen=127.0.0.1:0", "--data", &data, "--config", &config];
+        let process = Process::start(&serve, &[("BURSAR_ADMIN_KEY", ADMIN), ("BURSAR_LOG", "off")]);
         let url = format!("http://{}", process.address);
         Self { _process: process, url, _provider: provider, _scratch: scratch }
     }

@@ -1,12 +1,14 @@
 //! A commit under construction. Its fields are private: domains write through the methods here.
 
+mod control;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::record_cache::RecordCache;
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Effect, Flow, FlowView, Kind, Listed};
-use crate::freezes::{Control, ControlWrite};
+use crate::freezes::Control;
 use crate::idempotency::{Key, KeyDigest, KnownKey};
 use crate::ids::{EventId, FlowId, TransactionId};
 use crate::ledger::closing::Close;
@@ -124,16 +126,6 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// Precondition (optimistic lock) if the turn sends or releases money, or changes a freeze: the store rejects the commit
-    /// with `Conflict` unless what holds payouts back still has the version that was read.
-    fn control_write(&self) -> Option<ControlWrite> {
-        let version = self.control_before.version;
-        let is_changed = self.control != self.control_before;
-        let after = Control { version: version.saturating_add(1), ..self.control.clone() };
-        let after = is_changed.then_some(after);
-        (self.relies_on_control || is_changed).then_some(ControlWrite { version, after })
-    }
-
     pub(crate) fn rules(&self) -> &'r Rules {
         self.rules
     }
@@ -178,27 +170,9 @@ impl<'r> Draft<'r> {
         booked
     }
 
-    pub(crate) fn control(&self) -> &Control {
-        &self.control
-    }
-
-    /// What held payouts back when the turn began.
-    pub(crate) fn control_as_read(&self) -> &Control {
-        &self.control_before
-    }
-
     /// Whether a flow existed when the turn began, so that everything that its plan names was read.
     pub(crate) fn was_read(&self, id: FlowId) -> bool {
         self.flows.was_read(&id)
-    }
-
-    pub(crate) fn control_mut(&mut self) -> &mut Control {
-        &mut self.control
-    }
-
-    /// The turn decides something that a freeze or a restore may forbid.
-    pub(crate) fn rely_on_control(&mut self) {
-        self.relies_on_control = true;
     }
 
     /// Number and time of the last commit before the turn.
