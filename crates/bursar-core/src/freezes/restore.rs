@@ -152,13 +152,13 @@ impl Restore {
         channel: &str,
         report: Report,
     ) -> Result<RestoreStatus, Rejection> {
-        let is_same = |known: &&Report| {
+        let is_same = |known: &Report| {
             (known.from, known.to, &known.digest) == (report.from, report.to, &report.digest)
         };
-        if self.reports.get(channel).filter(is_same).is_some() {
+        if self.reports.get(channel).is_some_and(is_same) {
             return Ok(RestoreStatus::Reported);
         }
-        let Some(first) = self.proposed.get(channel).filter(is_same) else {
+        let Some(first) = self.proposed.get(channel).filter(|it| is_same(it)) else {
             self.proposed.insert(channel.to_owned(), report);
             return Ok(RestoreStatus::ReportProposed);
         };

@@ -69,7 +69,7 @@ fn entries_that_were_changed_are_found() {
         let verified = block_on(store.verify(&rules.rulebook)).unwrap();
         assert_eq!(verified.differences, Vec::<String>::new());
         drop(store);
-        let file = rusqlite::Connection::open(scratch.path().join("bursar.sqlite")).unwrap();
+        let file = Connection::open(scratch.path().join("bursar.sqlite")).unwrap();
         let slices: u32 =
             file.query_row("SELECT count(*) FROM slices", [], |row| row.get(0)).unwrap();
         assert!(slices > 2, "{slices}");
@@ -90,7 +90,7 @@ fn opening_the_books_indexes_full_slices() {
     let rules = rules();
     let before = run(&mut Sqlite::open(scratch.path()).unwrap(), &rules, &some_steps(), &[3]);
     let slices = || {
-        let file = rusqlite::Connection::open(scratch.path().join("bursar.sqlite")).unwrap();
+        let file = Connection::open(scratch.path().join("bursar.sqlite")).unwrap();
         file.query_row("SELECT count(*) FROM slices", [], |row| row.get::<_, u32>(0)).unwrap()
     };
     assert_eq!(slices(), 0, "too few transactions for a slice");

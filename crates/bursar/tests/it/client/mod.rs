@@ -32,10 +32,10 @@ impl Server {
             "[review]\nfour_eyes_above = \"50\"\n[webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = []\n[channels.mobile_wallet]\nkind = \"http\"\nurl = \"http://{}\"\ncurrencies = [\"PKR\"]\nsubmit_timeout_s = 0.2\nquery_timeout_s = 0.2\nrequery_schedule_s = [0.1]\n",
             provider.address
         );
-        let config = scratch.file("bursar.toml", &config);
         let data = format!("{}/books", scratch.path().display());
-        let serve =
-            ["serve", "--init", "--listen=127.0.0.1:0", "--data", &data, "--config", &config];
+        let config = scratch.file("bursar.toml", &config);
+        let place = ["--data", &data, "--config", &config];
+        let serve = [&["serve", "--init", "--listen", "127.0.0.1:0"], &place[..]].concat();
         let process = Process::start(&serve, &[("BURSAR_ADMIN_KEY", ADMIN), ("BURSAR_LOG", "off")]);
         let url = format!("http://{}", process.address);
         Self { _process: process, url, _provider: provider, _scratch: scratch }
@@ -393,7 +393,6 @@ fn a_lost_answer_says_which_key_is_safe_to_repeat() {
     assert_eq!(run.code, 1);
     let words = "The same key is safe to repeat: run the same command with --idempotency-key k-9";
     assert!(run.refused().contains(words));
-
     let (url, server) = answering(vec![String::new()]);
     let refused = bursar(&["merchant", "create", "m", "--name", "M", "--url", &url]).refused();
     server.join().unwrap();
