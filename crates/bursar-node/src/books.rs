@@ -130,9 +130,11 @@ async fn check_clock(
     books: &Identity,
     clock: ClockKind,
 ) -> Result<(), Failure> {
-    match books.clock {
-        Some(known) if known == clock => Ok(()),
-        Some(known) if store.position().await?.seq > 0 => Err(Failure::new(format!(
+    let is_used = store.position().await?.seq > 0;
+    // Books from before, and those that only commands have written, have the clock of the machine.
+    match books.clock.or(is_used.then_some(ClockKind::Real)) {
+        Some(_) if books.clock == Some(clock) => Ok(()),
+        Some(known) if is_used && known != clock => Err(Failure::new(format!(
             "these books were made under a {} clock, and this process has a {} one: nothing was started. {}",
             known.name(),
             clock.name(),

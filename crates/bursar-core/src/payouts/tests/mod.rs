@@ -178,6 +178,7 @@ fn events() -> Vec<Event> {
         received_other(Verdict::NotPaid { is_retryable: false }),
         received_other(Verdict::Returned),
         Event::CancelAsked,
+        Event::RecheckAsked,
         decided(Decision::ConfirmPaid),
         decided(Decision::ConfirmNotPaid),
         decided(Decision::KeepWaiting),
@@ -231,12 +232,24 @@ fn describe(before: &Payout, result: &Result<Step, crate::rejection::Rejection>)
 
 #[test]
 fn every_state_of_a_payout_answers_every_event() {
+    insta::assert_snapshot!(table(None));
+}
+
+/// The same after a restore, before the channel was asked.
+#[test]
+fn every_state_of_a_payout_answers_every_event_after_a_restore() {
+    insta::assert_snapshot!(table(Some(Restored { at: at(50), report: None })));
+}
+
+/// What every state makes of every event.
+fn table(restored: Option<Restored<'_>>) -> String {
     let channel = channel();
+    let context = Context { restored, ..context(&channel, at(100)) };
     let mut table = Vec::new();
     for payout in states() {
         table.push(name(&payout.state));
         for event in events() {
-            let result = step(&payout, &event, &context(&channel, at(100)));
+            let result = step(&payout, &event, &context);
             let event = match &event {
                 Event::Submitted { outcome, .. } => format!("submitted {outcome:?}"),
                 Event::Queried { answer, .. } => format!("queried {answer:?}"),
@@ -257,7 +270,7 @@ fn every_state_of_a_payout_answers_every_event() {
             table.push(format!("  {event:<48} {}", describe(&payout, &result)));
         }
     }
-    insta::assert_snapshot!(table.join("\n"));
+    table.join("\n")
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::api::actions::{id, order};
 use crate::api::server::Server;
 use crate::bursar::bursar;
 use crate::caller::until;
+use crate::ledger::{ledger, make, payins};
 use crate::scratch::Scratch;
 
 #[test]
@@ -119,4 +120,11 @@ fn books_of_a_test_clock_are_served_with_a_real_one() {
     server.add_argument("--test-clock");
     let refused = server.start_in_vain();
     assert!(refused.contains("were made under a real clock"), "{refused}");
+    // Books that only commands have written have the clock of the machine.
+    let scratch = Scratch::new();
+    let data = scratch.path().join("books").display().to_string();
+    make(&data);
+    ledger(&["import", &scratch.file("events.ndjson", &payins(1))], &data).ok();
+    let serve = ["serve", "--test-clock", "--listen", "127.0.0.1:0", "--data", &data];
+    assert!(bursar(&serve).refused().contains("were made under a real clock"));
 }
