@@ -16,8 +16,8 @@ use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Answer, Body, ReadSet, Request, TurnInput, apply};
 use bursar_server::{
-    AlertLimits, App, CallbackSettings, Host, HostStats, Settings, Submitted, Unanswered,
-    WebhookSettings,
+    AlertLimits, App, CallbackSettings, Host, HostStats, HttpLimits, Settings, Submitted,
+    Unanswered, WebhookSettings,
 };
 use bursar_store::Location;
 use hyper::service::Service as _;
@@ -78,9 +78,11 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let settings = Settings {
         admin_key: None,
         rate_limit_per_s: 0,
+        http: HttpLimits::default(),
         callbacks: ["wallet", "easy"].map(|name| (name.to_owned(), told())).into(),
         alerts: AlertLimits::default(),
         has_test_clock: false,
+        answer_timeout: std::time::Duration::from_secs(5),
         webhooks: WebhookSettings {
             brand: "Bursar".to_owned(),
             sender: Arc::new(Sender::new(webhook::Settings::default()).unwrap()),

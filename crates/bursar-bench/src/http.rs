@@ -21,7 +21,7 @@ use bursar_engine::{Outside, Running, SystemClock};
 use bursar_node::failure::Failure;
 use bursar_node::node::{Calls, serve};
 use bursar_node::terminal;
-use bursar_server::{AlertLimits, Host, Settings, WebhookSettings, key_digest};
+use bursar_server::{AlertLimits, Host, HttpLimits, Settings, WebhookSettings, key_digest};
 use bursar_store::{Browse as _, Location};
 use clap::Args;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -104,9 +104,11 @@ async fn race(location: &Location, rules: Arc<Rules>, count: u32) -> Result<Figu
         let settings = Settings {
             admin_key: Some(key_digest(KEY)),
             rate_limit_per_s: 0,
+            http: HttpLimits::default(),
             callbacks: std::collections::BTreeMap::new(),
             alerts: AlertLimits::default(),
             has_test_clock: false,
+            answer_timeout: Duration::from_mins(1),
             webhooks: WebhookSettings { brand: "Bursar".to_owned(), sender, vault: None },
         };
         let serving = tokio::spawn(serve(

@@ -18,7 +18,7 @@ use bursar_engine::SystemClock;
 use bursar_node::failure::Failure;
 use bursar_node::node::{Calls, serve};
 use bursar_node::terminal;
-use bursar_server::{AlertLimits, Settings, WebhookSettings, key_digest};
+use bursar_server::{AlertLimits, HttpLimits, Settings, WebhookSettings, key_digest};
 use bursar_store::{Location, Store};
 use clap::Args;
 use tokio::io::BufReader;
@@ -204,9 +204,11 @@ async fn cost_of_reads(location: &Location, rules: &Rules) -> Result<Costs, Fail
     let settings = Settings {
         admin_key: Some(key_digest(KEY)),
         rate_limit_per_s: 0,
+        http: HttpLimits::default(),
         callbacks: BTreeMap::new(),
         alerts: AlertLimits::default(),
         has_test_clock: false,
+        answer_timeout: Duration::from_mins(1),
         webhooks: WebhookSettings { brand: "Bursar".to_owned(), sender, vault: None },
     };
     let host = node.host();

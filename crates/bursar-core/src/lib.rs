@@ -8,8 +8,10 @@
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+pub mod approvals;
 pub mod feed;
 pub mod flow;
+pub mod four_eyes;
 pub mod freezes;
 pub mod idempotency;
 pub mod ids;

@@ -194,6 +194,34 @@ pub enum Rejection {
     )]
     SecondPersonNeeded { actor: String },
     #[error(
+        "one person may not do this alone ({action}): nothing was done. Propose it, and let a second person approve it"
+    )]
+    ApprovalNeeded { action: &'static str },
+    #[error("this needs no approval: nothing was changed. Do it directly")]
+    NoApprovalNeeded,
+    #[error("it was done before: nothing was done again, and there is nothing to approve")]
+    DoneAlready,
+    #[error(
+        "the proposal is {status}: nothing was changed. Only an open proposal is decided; propose it again if it is still needed"
+    )]
+    NotProposed { status: &'static str },
+    #[error(
+        "{id} proposes another request: nothing was done. Look at the proposal again, then decide"
+    )]
+    OtherRequest { id: String },
+    #[error(
+        "{action} cannot be done by one person, not even in an emergency: nothing was done. Propose it without break-glass"
+    )]
+    NoBreakGlass { action: &'static str },
+    #[error(
+        "the key of {actor} or of {other} was made by the other one alone: nothing was changed. They may be one person; let a third person decide"
+    )]
+    CreatorInvolved { actor: String, other: String },
+    #[error(
+        "`{name}` does not name a person: nothing was changed. Use 1 to 48 plain letters, digits and signs of ASCII without a slash, such as a login or an e-mail address: letters that look alike would make one person two"
+    )]
+    BadPerson { name: String },
+    #[error(
         "after {attempts} attempts, or because there is evidence that it was paid, there is no new attempt: nothing was changed. Confirm what happened instead"
     )]
     NoNewAttempt { attempts: usize },
@@ -302,6 +330,14 @@ impl Rejection {
             Self::NoRestore => ("no_restore", Class::Conflict),
             Self::BadReport { .. } => ("bad_report", Class::Invalid),
             Self::SecondPersonNeeded { .. } => ("second_person_needed", Class::Conflict),
+            Self::ApprovalNeeded { .. } => ("approval_needed", Class::Forbidden),
+            Self::NoApprovalNeeded => ("no_approval_needed", Class::Invalid),
+            Self::DoneAlready => ("done_already", Class::Conflict),
+            Self::NotProposed { .. } => ("not_proposed", Class::Conflict),
+            Self::OtherRequest { .. } => ("other_request", Class::Conflict),
+            Self::NoBreakGlass { .. } => ("no_break_glass", Class::Forbidden),
+            Self::CreatorInvolved { .. } => ("creator_involved", Class::Conflict),
+            Self::BadPerson { .. } => ("bad_person", Class::Invalid),
             Self::NoNewAttempt { .. } => ("no_new_attempt", Class::Conflict),
             Self::BadEndpoint { .. } => ("bad_endpoint", Class::Invalid),
             Self::TooManyEndpoints { .. } => ("too_many_endpoints", Class::Conflict),

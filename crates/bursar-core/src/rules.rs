@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::flow::host::Hosting;
+use crate::four_eyes::{Action, ApprovalRule};
 use crate::ids::BooksId;
 use crate::ledger::pricing::Tariff;
 use crate::ledger::rulebook::Rulebook;
@@ -26,6 +27,8 @@ pub struct Rules {
     pub default_bank: String,
     /// Above this many units of a currency, two operators must decide about a stuck payout.
     pub four_eyes_above: i64,
+    /// How many people an action needs, where it is not the usual.
+    pub approvals: BTreeMap<Action, ApprovalRule>,
     /// The largest amount of one payment. A currency that is not named has no limit.
     pub largest: BTreeMap<Currency, Money>,
     /// The retry policy of webhook deliveries.
@@ -46,6 +49,7 @@ impl From<Rulebook> for Rules {
             provider_banks: BTreeMap::new(),
             default_bank: "main".to_owned(),
             four_eyes_above: 1_000_000,
+            approvals: BTreeMap::new(),
             largest: BTreeMap::new(),
             deliveries: RetryPolicy::default(),
             hosting: Hosting::default(),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bursar_connect::Secret;
 use bursar_connect::simulator::{self, Options, Profile, ServeOptions, Telling};
 use bursar_core::flow::host::Hosting;
+use bursar_core::four_eyes::{Action, ApprovalRule};
 use bursar_core::registry::hexadecimal;
 use bursar_node::books::{BooksOptions, make};
 use bursar_node::client::{ApiError, ApiRequest, ApiResponse, Client};
@@ -45,7 +46,7 @@ pub(super) struct Setup {
     pub(super) brand: String,
     node: Node,
     closing: watch::Sender<bool>,
-    serving: JoinHandle<Result<(), Failure>>,
+    serving: JoinHandle<()>,
 }
 
 /// The test interface of a provider.
@@ -98,6 +99,10 @@ impl Setup {
         let mut rules = config.rules(load_rulebook(config.chart_path().as_deref())?)?;
         // No circuit breaker: deliveries to a receiver that is down must be dead-lettered within a minute.
         rules.deliveries.breaker_after = usize::MAX;
+        // Pay-ins of providers and payouts of merchants come from one driver with the key of an admin.
+        for action in [Action::RecordPayIn, Action::CreatePayout] {
+            rules.approvals.insert(action, ApprovalRule::ALONE);
+        }
         if cluster.is_some() {
             rules.hosting = Hosting::Temporal(config.temporal.naming());
         }
@@ -117,9 +122,11 @@ impl Setup {
             admin_key: Some(key_digest(&admin_key)),
             // Few keys send all requests of the demo.
             rate_limit_per_s: 0,
+            http: config.http_limits()?,
             callbacks: config.callbacks()?,
             alerts: config.alert_limits(),
             has_test_clock: false,
+            answer_timeout: config.answer_timeout(),
             webhooks: WebhookSettings {
                 brand: config.webhooks.brand.clone(),
                 sender,

@@ -75,6 +75,11 @@ pub(crate) async fn open(
     options: &BooksOptions,
 ) -> Result<(Watched, Arc<Rules>), Failure> {
     let mut store = location.open().await?;
+    if store.is_overheard() {
+        tracing::warn!(
+            "the connection to the database goes to another machine in clear text: its statements and rows can be read and changed on the way. Add sslmode=verify-full and sslrootcert to the URL (docs/operations/postgres.md)"
+        );
+    }
     let missing = || Failure::new(format!("there are no books in {location}. Nothing was started"));
     let books = store.identity().await?.ok_or_else(missing)?;
     let rules = Arc::new(Rules { books: books.id, ..(*rules).clone() });

@@ -6,6 +6,7 @@ pub mod client;
 pub mod cluster_args;
 pub mod config;
 pub mod failure;
+mod files;
 pub mod host;
 pub mod node;
 mod outside;

@@ -8,7 +8,7 @@ use bursar_connect::{Connections, Guard};
 use bursar_core::ids::Seed;
 use bursar_core::rules::Rules;
 use bursar_core::turn::Body;
-use bursar_engine::{Clock, Handle, Host, Limits, NotAdvanced, Outside, SystemClock, TestClock};
+use bursar_engine::{Clock, Handle, Host, NotAdvanced, Outside, SystemClock, TestClock};
 use bursar_server::{App, ChannelStats, DeliveryStats, HostStats, Settings, Submitted, Unanswered};
 use bursar_store::{Browse as _, ClockKind, Location};
 use jiff::Timestamp;
@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::books::{self, BooksOptions, Watched};
 use crate::failure::Failure;
+use crate::files::engine_limits;
 use crate::outside::{Channels, Connectors};
 #[cfg(feature = "temporal")]
 use crate::temporal::{NodePort, Reader};
@@ -113,7 +114,7 @@ impl Node {
             let outside: Arc<dyn Outside> = Arc::new(Connectors { channels, webhooks });
             let for_engine = Arc::clone(&outside);
             let (host, handle) =
-                Host::new(store, rules, for_engine, engine_clock, (limits(), seed));
+                Host::new(store, rules, for_engine, engine_clock, (engine_limits(), seed));
             // The caller may have stopped waiting.
             drop(started.send(Ok((handle, vault, outside))));
             let host = host.with_effects_on(effects);
@@ -154,16 +155,6 @@ impl Node {
             )
         })
     }
-}
-
-/// Limits concurrent deliveries to half of the open-file limit.
-fn limits() -> Limits {
-    let known = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let files = known.lines().find_map(|line| line.strip_prefix("Max open files"));
-    let files = files.and_then(|rest| rest.split_whitespace().next()?.parse::<u32>().ok());
-    let limits = Limits::default();
-    let most = files.map_or(limits.deliveries_max, |files| (files >> 1).max(1));
-    Limits { deliveries_max: limits.deliveries_max.min(most), ..limits }
 }
 
 /// Opens the books; fails if a payout in progress uses a channel that is not configured, because it could not end.
@@ -268,8 +259,8 @@ pub async fn watch(app: App, listener: Option<TcpListener>) {
         tokio::join!(bursar_server::watch(app.clone()), bursar_server::audit(app.clone()));
     };
     let Some(listener) = listener else { return watching.await };
-    let shown = axum::serve(listener, bursar_server::probes(&app)).into_future();
-    tokio::join!(watching, async { drop(shown.await) });
+    let probes = bursar_server::probes(&app);
+    tokio::join!(watching, bursar_server::serve(listener, probes, &app, std::future::pending()));
 }
 
 /// Serves the API until `stopped`, then finishes open requests.
@@ -280,15 +271,14 @@ pub async fn serve(
     rules: Arc<Rules>,
     settings: Settings,
     stopped: impl Future<Output = ()> + Send + 'static,
-) -> Result<(), Failure> {
+) {
     let app = App::new(host, location, rules, settings);
     let watching = tokio::spawn(bursar_server::watch(app.clone()));
     let auditing = tokio::spawn(bursar_server::audit(app.clone()));
     let router = bursar_server::router(&app);
-    let served = axum::serve(listener, router).with_graceful_shutdown(stopped).await;
+    bursar_server::serve(listener, router, &app, stopped).await;
     watching.abort();
     auditing.abort();
-    served.map_err(|error| Failure::new(format!("the API has ended: {error}")))
 }
 
 /// A random seed for the ids that this process creates.

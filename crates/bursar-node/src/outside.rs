@@ -26,7 +26,7 @@ impl Outside for Connectors {
                 )
             }
             Call::Payout(_) => self.channels.run(Effect { call, ..effect }, deadline),
-            Call::PayIn(never) => match *never {},
+            Call::PayIn(never) | Call::Approval(never) => match *never {},
         }
     }
 }

@@ -24,6 +24,7 @@ pub type AccessRow = (&'static str, &'static str, Access);
 pub(crate) const EVERY_ROLE: Access =
     Access::Roles(&[Role::Merchant, Role::Operator, Role::Approver, Role::Admin]);
 pub(crate) const STAFF: Access = Access::Roles(&[Role::Operator, Role::Approver, Role::Admin]);
+pub(crate) const APPROVERS: Access = Access::Roles(&[Role::Approver, Role::Admin]);
 pub(crate) const OPERATORS: Access = Access::Roles(&[Role::Operator, Role::Admin]);
 pub(crate) const PAYERS: Access = Access::Roles(&[Role::Merchant, Role::Operator, Role::Admin]);
 pub(crate) const ADMIN: Access = Access::Roles(&[Role::Admin]);

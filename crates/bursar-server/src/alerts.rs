@@ -276,6 +276,9 @@ fn of_flows(name: &str, tally: Tally) -> Option<(String, Alert)> {
         FlowAlert::AmountDiffers => format!(
             "{channel} reports another amount than the books have, for {count} payouts or pay-ins: look at them with `bursar review`, and ask the provider what was paid"
         ),
+        FlowAlert::BreakGlass => format!(
+            "one admin alone has done {channel} {count} times, and no other person has approved it yet: look at /v1/approvals, and approve or reject it"
+        ),
         FlowAlert::NotSent => format!(
             "{count} payouts could not be sent to {channel} because this machine has no files, ports, memory or time left; none is given up, and they are tried again: look at ulimit -n and at the load"
         ),

@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use bursar_core::four_eyes::{Signature, person_of};
 use bursar_core::registry::{ApiKey, Content, Kind, RecordKey, Role, hexadecimal};
 use bursar_store::Browse as _;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use sha2::{Digest as _, Sha256};
 
-use crate::App;
 use crate::access::{Access, access};
+use crate::http::{Connection, WrongKeys};
 use crate::problem::Problem;
+use crate::{App, Settings};
 
 /// The holder of the API key of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,14 +29,26 @@ pub(crate) struct Caller {
     pub(crate) role: Role,
     /// The only merchant that the caller sees; none for staff.
     pub(crate) merchant: Option<String>,
+    /// The people who made the key alone.
+    pub(crate) made_by: Vec<String>,
+    /// The admin key of the environment.
+    pub(crate) is_bootstrap: bool,
 }
 
 impl Caller {
     pub(crate) fn is_approver(&self) -> bool {
-        match self.role {
-            Role::Approver | Role::Admin => true,
-            Role::Merchant | Role::Operator => false,
-        }
+        self.role.may_approve()
+    }
+
+    /// The person behind the key.
+    pub(crate) fn person(&self) -> String {
+        person_of(&self.actor)
+    }
+
+    /// The caller as one of the people under a decision.
+    pub(crate) fn signature(&self) -> Signature {
+        let (actor, made_by) = (self.actor.clone(), self.made_by.clone());
+        Signature { actor, is_approver: self.is_approver(), made_by }
     }
 
     pub(crate) const fn is_staff(&self) -> bool {
@@ -77,6 +91,7 @@ pub(crate) struct Keys {
     /// Recent lookups. A revoked key is accepted until its entry expires.
     known: Mutex<BTreeMap<[u8; 32], CachedKey>>,
     limiter: Option<DefaultKeyedRateLimiter<String>>,
+    wrong: WrongKeys,
 }
 
 /// The result of a lookup; no caller for an unknown or revoked key.
@@ -97,16 +112,23 @@ pub fn key_digest(key: &str) -> [u8; 32] {
 }
 
 impl Keys {
-    pub(crate) fn new(admin: Option<[u8; 32]>, rate_limit_per_s: u32) -> Self {
-        let quota = NonZeroU32::new(rate_limit_per_s).map(Quota::per_second);
-        Self { admin, known: Mutex::default(), limiter: quota.map(RateLimiter::keyed) }
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let quota = NonZeroU32::new(settings.rate_limit_per_s).map(Quota::per_second);
+        Self {
+            admin: settings.admin_key,
+            known: Mutex::default(),
+            limiter: quota.map(RateLimiter::keyed),
+            wrong: WrongKeys::new(settings.http.wrong_keys_per_minute),
+        }
     }
 
     async fn find(&self, app: &App, key: &str) -> Result<Option<Caller>, Problem> {
         let digest = key_digest(key);
         if self.admin == Some(digest) {
             let actor = "admin".to_owned();
-            return Ok(Some(Caller { actor, role: Role::Admin, merchant: None }));
+            let made_by = Vec::new();
+            let role = Role::Admin;
+            return Ok(Some(Caller { actor, role, merchant: None, made_by, is_bootstrap: true }));
         }
         if let Some(known) = self.remembered(&digest) {
             return Ok(known.caller);
@@ -158,8 +180,14 @@ fn holder(id: &str, key: ApiKey) -> Option<Caller> {
         return None;
     }
     let short: String = id.chars().skip("key_".len()).take(12).collect();
-    let name: String = key.name.chars().take(48).collect();
-    Some(Caller { actor: format!("{name}/{short}"), role: key.role, merchant: key.merchant })
+    let person: String = key.person.as_ref().unwrap_or(&key.name).chars().take(48).collect();
+    Some(Caller {
+        actor: format!("{person}/{short}"),
+        role: key.role,
+        merchant: key.merchant,
+        made_by: key.made_by,
+        is_bootstrap: false,
+    })
 }
 
 /// Checks the key, its rate limit and its role against the access table.
@@ -170,14 +198,15 @@ pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Ne
         Access::Open | Access::Signed => return next.run(request).await,
         Access::Roles(roles) => roles,
     };
+    let connection = request.extensions().get::<Arc<Connection>>().cloned();
     let key = bearer(&request).map(str::to_owned);
     let found = match &key {
-        Some(key) => app.0.keys.find(&app, key).await,
+        Some(key) => look_up(&app, key, connection.as_deref()).await,
         None => Ok(None),
     };
     let caller = match found {
         Ok(Some(caller)) => caller,
-        Ok(None) => return unauthenticated().into_response(),
+        Ok(None) => return refused(&app, connection.filter(|_| key.is_some()).as_deref()),
         Err(problem) => return problem.into_response(),
     };
     if app.0.keys.is_too_often(&caller.actor) {
@@ -194,6 +223,37 @@ pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Ne
     }
     request.extensions_mut().insert(caller);
     next.run(request).await
+}
+
+async fn look_up(
+    app: &App,
+    key: &str,
+    connection: Option<&Connection>,
+) -> Result<Option<Caller>, Problem> {
+    if let Some(connection) = connection {
+        connection.check_key();
+    }
+    let found = app.0.keys.find(app, key).await;
+    if let Some(connection) = connection {
+        connection.key_checked(matches!(found, Ok(Some(_))));
+    }
+    found
+}
+
+/// The answer to a missing key, or to a wrong one on this connection. All keys are looked up before, so that valid keys
+/// of the same address are not affected by the limit.
+fn refused(app: &App, connection: Option<&Connection>) -> Response {
+    let Some(wait) = connection.and_then(|it| app.0.keys.wrong.count(it.origin)) else {
+        return unauthenticated().into_response();
+    };
+    let detail = "this address sends too many wrong keys: nothing was done. Wait, then send a key that is in use";
+    let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_wrong_keys", detail);
+    let mut response = problem.into_response();
+    let seconds = wait.as_millis().div_ceil(1_000).max(1);
+    if let Ok(seconds) = HeaderValue::from_str(&seconds.to_string()) {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
+    }
+    response
 }
 
 fn bearer(request: &Request) -> Option<&str> {

@@ -3,8 +3,8 @@
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequestParts, Request};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use bursar_core::idempotency::Key;
@@ -76,6 +76,19 @@ pub(crate) async fn without_nul(request: Request, next: Next) -> Response {
     let is_in = |part: &str| part.contains("%00");
     if is_in(uri.path()) || uri.query().is_some_and(is_in) {
         return nul().into_response();
+    }
+    next.run(request).await
+}
+
+/// Rejects a request with two keys: it must not depend on the reader which of them counts.
+pub(crate) async fn without_doubled_headers(request: Request, next: Next) -> Response {
+    for (name, shown) in
+        [(header::AUTHORIZATION.as_str(), "Authorization"), (NAME, "Idempotency-Key")]
+    {
+        if request.headers().get_all(name).iter().nth(1).is_some() {
+            let detail = format!("there are two headers {shown}: nothing was done. Send one");
+            return Problem::new(StatusCode::BAD_REQUEST, "doubled_header", detail).into_response();
+        }
     }
     next.run(request).await
 }

@@ -14,15 +14,18 @@ mod auditor;
 mod auth;
 mod docs;
 mod extract;
+mod http;
 mod metrics;
 mod port;
 mod problem;
 mod readers;
 mod requests;
+mod waiting;
 mod webhooks;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -45,6 +48,7 @@ pub use access::{Access, AccessRow, access, access_table};
 pub use alerts::{AlertLimits, watch};
 pub use auditor::audit;
 pub use auth::key_digest;
+pub use http::{HttpLimits, serve};
 pub use port::{ChannelStats, DeliveryStats, Host, HostStats, Submitted, Unanswered};
 pub use webhooks::WebhookSettings;
 
@@ -55,11 +59,14 @@ pub struct Settings {
     pub admin_key: Option<[u8; 32]>,
     /// Requests per second of one key, in this process.
     pub rate_limit_per_s: u32,
+    pub http: HttpLimits,
     /// The channels and providers that may send callbacks.
     pub callbacks: BTreeMap<String, CallbackSettings>,
     pub alerts: AlertLimits,
     /// The clock can be advanced by request.
     pub has_test_clock: bool,
+    /// How long a request may wait for books in PostgreSQL.
+    pub answer_timeout: Duration,
     pub webhooks: WebhookSettings,
 }
 
@@ -94,6 +101,8 @@ struct Inner {
     keys: Keys,
     metrics: Metrics,
     audited: Progress,
+    /// How long a request may wait for the books, if other sessions can hold them up.
+    answer_timeout: Option<Duration>,
     /// All known currencies.
     currencies: Vec<Currency>,
 }
@@ -111,11 +120,25 @@ impl App {
         rules: Arc<Rules>,
         settings: Settings,
     ) -> Self {
-        let keys = Keys::new(settings.admin_key, settings.rate_limit_per_s);
+        let keys = Keys::new(&settings);
+        let answer_timeout = match location {
+            Location::Database(_) => Some(settings.answer_timeout),
+            Location::Directory(_) => None,
+        };
         let (readers, metrics) = (Readers::new(location), Metrics::default());
         let currencies = currencies().collect();
         let audited = Progress::default();
-        Self(Arc::new(Inner { host, readers, rules, settings, keys, metrics, audited, currencies }))
+        Self(Arc::new(Inner {
+            host,
+            readers,
+            rules,
+            settings,
+            keys,
+            metrics,
+            audited,
+            answer_timeout,
+            currencies,
+        }))
     }
 }
 
@@ -158,7 +181,9 @@ pub fn router(app: &App) -> Router {
         .method_not_allowed_fallback(async || problem::Problem::method_not_allowed())
         .layer(map_response(problem::tidy))
         .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(from_fn(http::limit_body))
         .layer(from_fn(extract::without_nul))
+        .layer(from_fn(extract::without_doubled_headers))
         .layer(from_fn_with_state(app.clone(), requests::log))
         .with_state(app.clone())
 }

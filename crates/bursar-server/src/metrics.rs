@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,11 +18,15 @@ use crate::App;
 use crate::access::{Access, AccessRow};
 use crate::alerts::{self, Books};
 use crate::auditor::Checked;
+use crate::http::ConnectionCounts;
 
 pub(crate) const ACCESS: &[AccessRow] = &[("GET", "/metrics", Access::Open)];
 
 #[derive(Debug, Default)]
-pub(crate) struct Metrics(Mutex<Counts>);
+pub(crate) struct Metrics {
+    counts: Mutex<Counts>,
+    connections: ConnectionCounts,
+}
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -42,7 +47,11 @@ const BOUNDS_MS: [u128; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
 
 impl Metrics {
     fn lock(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) const fn connections(&self) -> &ConnectionCounts {
+        &self.connections
     }
 
     pub(crate) fn request(&self, method: &Method, path: &str, status: u16, took: Duration) {
@@ -188,7 +197,20 @@ fn engine(text: &mut Text, app: &App) {
     }
 }
 
+fn connections(text: &mut Text, counts: &ConnectionCounts) {
+    let open = counts.open.load(Ordering::Relaxed);
+    text.one("bursar_http_connections", "gauge", "Open connections.", open);
+    let name = "bursar_http_connections_closed_total";
+    text.head(name, "counter", "Connections that the server closed, by reason.");
+    let reasons =
+        [("evicted", &counts.evicted), ("timeout", &counts.expired), ("refused", &counts.refused)];
+    for (reason, count) in reasons {
+        text.line(name, &[("reason", reason)], count.load(Ordering::Relaxed));
+    }
+}
+
 fn http(text: &mut Text, metrics: &Metrics) {
+    connections(text, &metrics.connections);
     let counts = metrics.lock();
     text.head("bursar_http_requests_total", "counter", "HTTP requests.");
     for ((method, path, status), count) in &counts.requests {

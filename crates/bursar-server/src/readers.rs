@@ -7,6 +7,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use crate::problem::Problem;
+use crate::waiting::within;
 
 /// Concurrent reads.
 const READERS: usize = 8;
@@ -36,6 +37,13 @@ impl Readers {
         &self,
         read: impl AsyncFnOnce(&mut AnyStore) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, Problem> {
+        within(self.read_now(read)).await.unwrap_or_else(|| Err(late()))
+    }
+
+    async fn read_now<T: Send + 'static>(
+        &self,
+        read: impl AsyncFnOnce(&mut AnyStore) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Problem> {
         let permit = Arc::clone(&self.reads).acquire_owned().await;
         let (idle, location) = (Arc::clone(&self.idle), self.location.clone());
         let lock =
@@ -47,10 +55,14 @@ impl Readers {
             runtime.block_on(async {
                 let mut store = match known {
                     Some(store) => store,
-                    None => location.reader().await?,
+                    None => location.bounded_reader().await?,
                 };
                 let found = read(&mut store).await?;
-                // A connection that has failed is dropped.
+                // A connection that has failed is dropped, and one that a writer needs.
+                if store.is_needed_by_writers() {
+                    idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    return Ok(found);
+                }
                 idle.lock().unwrap_or_else(PoisonError::into_inner).push(store);
                 Ok(found)
             })
@@ -63,19 +75,24 @@ impl Readers {
         &self,
         read: impl AsyncFnOnce(&mut AnyStore) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, Problem> {
-        let permit = Arc::clone(&self.reports).acquire_owned().await;
+        let permit = within(Arc::clone(&self.reports).acquire_owned()).await.ok_or_else(late)?;
         let location = self.location.clone();
         let runtime = Handle::current();
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             runtime.block_on(async {
-                let mut store = location.reader().await?;
+                let mut store = location.bounded_reader().await?;
                 store.read_at_one_moment().await?;
                 read(&mut store).await
             })
         });
         finished(done.await)
     }
+}
+
+/// The time of the request was over first.
+fn late() -> Problem {
+    Problem::from(&StoreError::Unavailable("the books were not read in time".to_owned()))
 }
 
 fn finished<T>(done: Result<Result<T, StoreError>, tokio::task::JoinError>) -> Result<T, Problem> {

@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bursar_core::registry::hexadecimal;
 
-use crate::App;
+use crate::{App, waiting};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -19,7 +19,7 @@ pub(crate) async fn log(State(app): State<App>, request: Request, next: Next) ->
     let id = id.or_else(fresh).unwrap_or_else(|| HeaderValue::from_static("unnamed"));
     let method = request.method().clone();
     let path = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = next.run(request).await;
+    let mut response = waiting::bounded(app.0.answer_timeout, next.run(request)).await;
     let path = path.as_ref().map_or("none", MatchedPath::as_str);
     let (status, took) = (response.status().as_u16(), started.elapsed());
     app.0.metrics.request(&method, path, status, took);

@@ -21,6 +21,7 @@ use crate::browse::{
     AuditCursor, Browse, FlowFilter, LaneCursor, Overdue, RecordPage, ReviewCursor, ReviewFilter,
     Scan,
 };
+use crate::postgres::connect::is_needed_by_writers;
 use crate::{
     ClockKind, Identity, Lookup, Place, Position, Postgres, PostgresTurn, Query, SchemaVersion,
     Sqlite, SqliteTurn, Store, StoreError, Turn,
@@ -112,6 +113,16 @@ impl Location {
             Self::Database(url) => Ok(AnyStore::Postgres(Box::new(Postgres::reader(url).await?))),
         }
     }
+
+    /// The same for short reads that a caller waits for: on PostgreSQL they are bounded.
+    pub async fn bounded_reader(&self) -> Result<AnyStore, StoreError> {
+        match self {
+            Self::Directory(_) => self.reader().await,
+            Self::Database(url) => {
+                Ok(AnyStore::Postgres(Box::new(Postgres::bounded_reader(url).await?)))
+            }
+        }
+    }
 }
 
 /// For logs: contains neither user name nor password.
@@ -163,6 +174,22 @@ impl AnyStore {
         match self {
             Self::Sqlite(store) => Some(store.place().clone()),
             Self::Postgres(_) => None,
+        }
+    }
+
+    /// Whether what is read and written can be overheard on its way to another machine.
+    pub fn is_overheard(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => false,
+            Self::Postgres(store) => store.is_overheard(),
+        }
+    }
+
+    /// Whether a reader is to give its connection up, because a writer of this process has none.
+    pub fn is_needed_by_writers(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => false,
+            Self::Postgres(_) => is_needed_by_writers(),
         }
     }
 

@@ -58,19 +58,20 @@ pub mod sqlite {
 pub mod postgres {
     //! Books in a PostgreSQL database.
 
-    use tokio_postgres::{Client, Config};
+    use tokio_postgres::Client;
 
     pub use crate::postgres::accounts::{chart_line, codes};
+    pub use crate::postgres::classify;
     pub use crate::postgres::copy::{
         Copy, Field, attempts as copy_attempts, due as copy_due, events as copy_events,
         flows as copy_flows, holds as copy_holds, keys as copy_keys,
     };
+    pub use crate::postgres::database::{Database, parse};
     pub use crate::postgres::rows::{header, in_order};
     pub use crate::postgres::session::{Session, Statements};
-    pub use crate::postgres::{classify, parse};
 
     use super::ChartLines;
-    use crate::postgres::Use;
+    use crate::postgres::connect::Use;
     use crate::{Postgres, StoreError};
 
     /// Migrates tables with one row per posting to the tables of the engine.
@@ -90,12 +91,12 @@ pub mod postgres {
     }
 
     /// A connection to any database of a server.
-    pub async fn connect(server: &Config) -> Result<Client, StoreError> {
-        crate::postgres::connect(server, Use::Turns).await
+    pub async fn connect(server: &Database) -> Result<Client, StoreError> {
+        Ok(crate::postgres::connect::connect(server, Use::Turns).await?.client)
     }
 
     /// Connects to the books and brings the schema up to date.
-    pub async fn open(config: Config) -> Result<Postgres, StoreError> {
-        Postgres::open_at(config).await
+    pub async fn open(database: Database) -> Result<Postgres, StoreError> {
+        Postgres::open_at(database).await
     }
 }

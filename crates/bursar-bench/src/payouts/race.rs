@@ -235,9 +235,12 @@ fn in_the_end(commit: Commit) -> Commit {
     let is_over = |flow: &Flow| flow.due().is_none();
     let has_ended = |write: &HoldWrite| matches!(write.after.state, HoldState::Ended { .. });
     let flows = commit.flows.into_iter().filter(|write| is_over(&write.after));
+    // All payouts were made under a key.
+    let is_keyed = |write: &FlowWrite| write.after.state.keyed_reference().is_some();
+    let flows = flows.map(|write| FlowWrite { before: None, is_keyed: is_keyed(&write), ..write });
     let holds = commit.holds.into_iter().filter(has_ended);
     Commit {
-        flows: flows.map(|write| FlowWrite { before: None, ..write }).collect(),
+        flows: flows.collect(),
         holds: holds.map(|write| HoldWrite { before: None, ..write }).collect(),
         ..commit
     }

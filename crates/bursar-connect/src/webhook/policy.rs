@@ -12,11 +12,13 @@ const URL_MAX: usize = 2_048;
 const PORTS: [u16; 2] = [443, 8443];
 
 /// IPv4 ranges that are not on the public internet, with their kinds.
-const REFUSED_V4: [(Ipv4Addr, u32, &str); 16] = [
+const REFUSED_V4: [(Ipv4Addr, u32, &str); 17] = [
     (Ipv4Addr::UNSPECIFIED, 8, "this network"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "shared by a carrier"),
     (Ipv4Addr::new(127, 0, 0, 0), 8, "loopback"),
+    // A public address that every machine in Azure reaches as a service of its own host.
+    (Ipv4Addr::new(168, 63, 129, 16), 32, "a service of the cloud"),
     (Ipv4Addr::new(169, 254, 0, 0), 16, "link-local"),
     (Ipv4Addr::new(172, 16, 0, 0), 12, "private"),
     (Ipv4Addr::new(192, 0, 0, 0), 24, "for protocols"),
@@ -57,6 +59,10 @@ pub enum RefusedUrl {
     TooLong,
     #[error("the URL cannot be read: {0}; write https://HOST/PATH")]
     Unreadable(String),
+    #[error(
+        "the URL has a backslash in it, which readers take differently; write https://HOST/PATH"
+    )]
+    Backslash,
     #[error("the URL does not begin with https://; webhooks are sent over https only")]
     Scheme,
     #[error("the URL has a name or password before its host; use a custom header instead")]
@@ -136,6 +142,10 @@ impl Policy {
         if url.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
             return Err(RefusedUrl::Unreadable("it has a space in it".to_owned()));
         }
+        // Some readers take it for a slash and end the host there, others do not.
+        if url.contains('\\') {
+            return Err(RefusedUrl::Backslash);
+        }
         let url = Url::parse(url).map_err(|error| RefusedUrl::Unreadable(error.to_string()))?;
         // The scheme first: in other schemes the parser reads an address as a name.
         let is_secure = match url.scheme() {
@@ -209,7 +219,17 @@ fn kind_v6(address: Ipv6Addr) -> Option<&'static str> {
     if !is_in(public, length) {
         return Some("not given out");
     }
+    if is_isatap(address) {
+        return Some("ISATAP");
+    }
     REFUSED_V6.iter().find(|(net, length, _)| is_in(*net, *length)).map(|(_, _, kind)| *kind)
+}
+
+/// The interface id 0000:5efe or 0200:5efe (RFC 5214, both bits that its first byte may set) and an IPv4 address: under
+/// any prefix, a tunnel to that address.
+fn is_isatap(address: Ipv6Addr) -> bool {
+    let [.., first, second, _, _] = address.segments();
+    first & 0xfcff == 0 && second == 0x5efe
 }
 
 /// The canonical form of a host, for comparison.

@@ -17,7 +17,7 @@ use hickory_resolver::system_conf::read_system_conf;
 use tokio::net::lookup_host;
 
 use super::answer::{Class, NotAnswered};
-use super::policy::{Place, Policy};
+use super::policy::{Place, Policy, RefusedAddress};
 use crate::local_resources::is_ours;
 
 /// The timeout of one DNS query; it is sent twice.
@@ -61,9 +61,7 @@ impl Resolver {
         };
         if !place.is_allowed {
             for address in &found {
-                Policy::check_address(*address).map_err(|refused| {
-                    NotAnswered::new(Class::Refused, format!("{}: {refused}", place.host))
-                })?;
+                Policy::check_address(*address).map_err(|refused| inner_name(place, &refused))?;
             }
         }
         let mut addresses: Vec<SocketAddr> = Vec::new();
@@ -91,6 +89,13 @@ impl Resolver {
         })?;
         Ok(found.into_iter().collect())
     }
+}
+
+/// The merchant reads this detail: a name must not become a question to the inner network. The log has the address.
+fn inner_name(place: &Place, refused: &RefusedAddress) -> NotAnswered {
+    tracing::info!(host = place.host, address = %refused.address, kind = refused.kind, "a webhook is refused");
+    let why = "the name does not lead to the public internet; use a server that can be reached from there";
+    NotAnswered::new(Class::Refused, format!("{}: {why}", place.host))
 }
 
 /// The resolver of the system, with its hosts file. Only for hosts that are allowed by name.

@@ -69,6 +69,8 @@ pub enum ReviewReason {
     Stuck,
     /// The flow is finished, and evidence contradicts how.
     Case,
+    /// A second person must approve it.
+    Approval,
 }
 
 /// An alert that flows raise for their channel.
@@ -82,11 +84,13 @@ pub enum FlowAlert {
     NotSent,
     /// The books were restored, and the channel cannot prove what became of it.
     Restored,
+    /// One admin has done it alone, and it is not approved yet.
+    BreakGlass,
 }
 
 impl FlowAlert {
-    pub const ALL: [Self; 4] =
-        [Self::AmountDiffers, Self::AmountMissing, Self::NotSent, Self::Restored];
+    pub const ALL: [Self; 5] =
+        [Self::AmountDiffers, Self::AmountMissing, Self::NotSent, Self::Restored, Self::BreakGlass];
 
     /// The name in stores and alerts.
     pub const fn name(self) -> &'static str {
@@ -95,18 +99,20 @@ impl FlowAlert {
             Self::AmountMissing => "amount_missing",
             Self::NotSent => "not_sent",
             Self::Restored => "restored",
+            Self::BreakGlass => "break_glass",
         }
     }
 }
 
 impl ReviewReason {
-    pub const ALL: [Self; 2] = [Self::Stuck, Self::Case];
+    pub const ALL: [Self; 3] = [Self::Stuck, Self::Case, Self::Approval];
 
     /// The name in stores and replies.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stuck => "stuck",
             Self::Case => "case",
+            Self::Approval => "approval",
         }
     }
 }
@@ -203,6 +209,11 @@ pub trait Kind: Clone + Debug + Eq + Serialize + DeserializeOwned {
 
     /// The alert that the flow raises for its channel, as long as it is as it is.
     fn alert(&self) -> Option<FlowAlert> {
+        None
+    }
+
+    /// Its first external reference, if that is meant to follow from the idempotency key of its creation.
+    fn keyed_reference(&self) -> Option<&str> {
         None
     }
 

@@ -81,6 +81,11 @@ macro_rules! flows {
                     $(.chain(<$ty>::of(self).into_iter().flat_map(Kind::references)))*
             }
 
+            /// Its first external reference, if that is meant to follow from the idempotency key of its creation.
+            pub fn keyed_reference(&self) -> Option<&str> {
+                match self { $(Self::$Kind(it) => it.keyed_reference(),)* }
+            }
+
             /// Texts that the caller gave the flow to find it again.
             pub fn labels(&self) -> impl Iterator<Item = &str> {
                 std::iter::empty()
@@ -145,6 +150,7 @@ macro_rules! flows {
 flows! {
     "payout" => payout: Payout(crate::payouts::Payout),
     "payin" => payin: PayIn(crate::payins::PayIn),
+    "approval" => approval: Approval(crate::approvals::Approval),
     "delivery" => delivery: Delivery(crate::webhooks::delivery::Delivery),
 }
 

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::flow::{Accepted, Planners};
+use crate::four_eyes::{Signature, check_second};
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
 use crate::rules::Rules;
@@ -49,15 +50,7 @@ pub struct Freeze {
     /// The first of two operators who want it lifted. The second must be another person, and one of the two must be an
     /// approver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lifted_by: Option<Approval>,
-}
-
-/// The decision of one of two people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Approval {
-    pub actor: String,
-    pub is_approver: bool,
+    pub lifted_by: Option<Signature>,
 }
 
 /// All that holds payouts back, with a version that counts changes.
@@ -73,9 +66,7 @@ pub struct Control {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreezeChange {
     pub scope: Scope,
-    pub actor: String,
-    /// Whether the actor may be the approver of the two.
-    pub is_approver: bool,
+    pub by: Signature,
     pub action: FreezeAction,
 }
 
@@ -105,7 +96,7 @@ impl Control {
         change: &FreezeChange,
         now: Timestamp,
     ) -> Result<Standing, Rejection> {
-        let FreezeChange { scope, actor, is_approver, action } = change;
+        let FreezeChange { scope, by, action } = change;
         match (action, self.freezes.get_mut(scope)) {
             (FreezeAction::Freeze { .. }, Some(freeze)) => {
                 // A new freeze request revokes the pending proposal to lift it.
@@ -115,7 +106,7 @@ impl Control {
             (FreezeAction::Freeze { reason }, None) => {
                 let freeze = Freeze {
                     reason: reason.clone(),
-                    actor: actor.clone(),
+                    actor: by.actor.clone(),
                     since: now,
                     lifted_by: None,
                 };
@@ -125,37 +116,17 @@ impl Control {
             (FreezeAction::Unfreeze { .. }, None) => Ok(Standing::Open),
             (FreezeAction::Unfreeze { .. }, Some(freeze)) => match &freeze.lifted_by {
                 None => {
-                    let (actor, is_approver) = (actor.clone(), *is_approver);
-                    freeze.lifted_by = Some(Approval { actor, is_approver });
+                    freeze.lifted_by = Some(by.clone());
                     Ok(Standing::Proposed)
                 }
                 Some(first) => {
-                    let (actor, is_approver) = (actor.clone(), *is_approver);
-                    check_second(first, &Approval { actor, is_approver })?;
+                    check_second(first, by)?;
                     self.freezes.remove(scope);
                     Ok(Standing::Open)
                 }
             },
         }
     }
-}
-
-/// The second person is another one, and one of the two is an approver.
-pub(crate) fn check_second(first: &Approval, second: &Approval) -> Result<(), Rejection> {
-    let actor = || second.actor.clone();
-    if is_same_person(&first.actor, &second.actor) {
-        return Err(Rejection::SecondPersonNeeded { actor: actor() });
-    }
-    if !first.is_approver && !second.is_approver {
-        return Err(Rejection::ApproverNeeded { actor: actor() });
-    }
-    Ok(())
-}
-
-/// An actor is a name and, behind a slash, the API key used: two keys of one name are one person.
-fn is_same_person(one: &str, other: &str) -> bool {
-    let name = |actor: &str| actor.rsplit_once('/').map_or(actor, |(name, _)| name).to_owned();
-    name(one) == name(other)
 }
 
 /// The status of a scope.
@@ -208,7 +179,7 @@ pub(crate) type Ready<'r> = &'r Request;
 impl Request {
     pub(crate) fn admit(&self, _: &Rules, _: &Admission) -> Result<Ready<'_>, Rejection> {
         let Self::FreezeChange(change) = self;
-        check_actor(&change.actor)?;
+        check_actor(&change.by.actor)?;
         let (FreezeAction::Freeze { reason } | FreezeAction::Unfreeze { reason }) = &change.action;
         check_note(reason)?;
         match &change.scope {
@@ -240,7 +211,7 @@ impl Decide for Ready<'_> {
                 FreezeAction::Unfreeze { reason } => ("unfreeze", reason.as_str()),
             };
             draft.mark_written(at);
-            draft.note((&change.actor, action), &name, note, at);
+            draft.note((&change.by.actor, action), &name, note, at);
         }
         Ok(Reply::Accepted(Accepted { name, status: standing.status() }))
     }

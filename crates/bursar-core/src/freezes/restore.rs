@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{Approval, check_second};
+use crate::four_eyes::{Signature, check_second};
 use crate::rejection::Rejection;
 
 /// The last restore of the books.
@@ -34,7 +34,7 @@ pub struct Restore {
     pub ended: BTreeSet<String>,
     /// The first of two people who want a channel ended; all channels under an empty name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub proposals: BTreeMap<String, Approval>,
+    pub proposals: BTreeMap<String, Signature>,
     /// Reports of providers about the lost time that one person has loaded, by channel.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub proposed: BTreeMap<String, Report>,
@@ -52,7 +52,7 @@ pub struct Report {
     /// SHA-256 of its rows, in hexadecimal.
     pub digest: String,
     pub rows: u64,
-    pub loaded_by: Approval,
+    pub loaded_by: Signature,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed_by: Option<String>,
 }
@@ -126,7 +126,7 @@ impl Restore {
     pub(crate) fn end(
         &mut self,
         channel: Option<&str>,
-        by: &Approval,
+        by: &Signature,
         now: Timestamp,
     ) -> Result<RestoreStatus, Rejection> {
         if channel.map_or(!self.is_open(), |channel| !self.is_open_for(channel)) {

@@ -1,5 +1,7 @@
 //! Ids: UUIDs of version 7, derived from a given time and seed, with a prefix that names their type.
 
+mod reference;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,6 +9,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use uuid::{Builder, Uuid};
+
+pub use reference::{FirstReferences, KeyRange, next_reference};
 
 /// Randomness as a value: the host gives each admitted request a seed, and every random value is derived from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,6 +177,8 @@ flow_id!(PayoutId, "po", "a payout id");
 
 flow_id!(PayInId, "pi", "a pay-in id");
 
+flow_id!(ApprovalId, "apr", "an approval id");
+
 id!(BeneficiaryId, "ben", "a beneficiary id");
 
 id!(
@@ -245,28 +251,6 @@ fn uuid(now: Timestamp, seed: &Seed, prefix: &str, number: u64) -> Uuid {
     let random = bytes.first_chunk::<10>().copied().unwrap_or_default();
     let milliseconds = u64::try_from(now.as_millisecond()).unwrap_or_default();
     Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid()
-}
-
-/// The reference of the first attempt of a payout at its channel: a UUID, the form that most channels require.
-///
-/// A pure function of the request, so that the same request has the same reference in every copy of the books, also in one
-/// that was restored from a backup and has forgotten the request. Other books have other references for the same key.
-pub fn first_reference(books: BooksId, merchant: &str, key: &[u8; 16]) -> String {
-    let hash = Sha256::new().chain_update(books.uuid().as_bytes()).chain_update(key);
-    custom(&hash.chain_update(merchant).finalize().into())
-}
-
-/// The reference of a later attempt. It follows from the first one, which every copy of the payout has.
-pub fn next_reference(first: &str, attempt: u32) -> String {
-    let bytes = Sha256::new().chain_update(attempt.to_be_bytes()).chain_update(first).finalize();
-    custom(&bytes.into())
-}
-
-/// A UUID of version 8.
-fn custom(bytes: &[u8; 32]) -> String {
-    let bytes = bytes.first_chunk().copied().unwrap_or_default();
-    let builder = Builder::from_bytes(bytes).with_variant(uuid::Variant::RFC4122);
-    builder.with_version(uuid::Version::Custom).into_uuid().to_string()
 }
 
 /// Length of the longest id: `key_` and 32 digits.

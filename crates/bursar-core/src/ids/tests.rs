@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{BooksId, Seed, TransactionId, first_reference, next_reference};
+use super::{BooksId, FirstReferences, KeyRange, Seed, TransactionId, next_reference};
 
 fn at(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap()
@@ -41,21 +41,55 @@ fn other_texts_are_not_ids() {
 /// The texts are fixed: a later version that computed others would send again what this one has sent.
 #[test]
 fn references_follow_from_the_request() {
-    let books = |number| BooksId::new(at(1_794_000_000_000), &Seed::from(number), 0);
-    let first = first_reference(books(1), "m1", &[7; 16]);
+    let first = references(1).of_key(&[7; 16]);
     insta::assert_snapshot!(format!(
         "{first}\n{}\n{}",
         next_reference(&first, 2),
         next_reference(&first, 3)
     ));
-    assert_eq!(first, first_reference(books(1), "m1", &[7; 16]));
+    assert_eq!(first, references(1).of_key(&[7; 16]));
     for other in [
-        first_reference(books(2), "m1", &[7; 16]),
-        first_reference(books(1), "m2", &[7; 16]),
-        first_reference(books(1), "m1", &[8; 16]),
+        references(2).of_key(&[7; 16]),
+        references(1).of_key(&[8; 16]),
         next_reference(&first, 2),
+        next_reference(&first, 3),
     ] {
         assert_ne!(first, other);
-        assert_eq!(uuid::Uuid::parse_str(&other).unwrap().get_version_num(), 8);
+        let uuid = uuid::Uuid::parse_str(&other).unwrap();
+        assert_eq!((uuid.get_version_num(), uuid.get_variant()), (8, uuid::Variant::RFC4122));
     }
+}
+
+/// Every bit of a key but the last six is in its reference, and found from it.
+#[test]
+fn a_first_reference_leads_back_to_its_key() {
+    let key = u128::from_be_bytes([0xa5; 16]);
+    let known = references(1).keys(&references(1).of_key(&key.to_be_bytes())).unwrap();
+    assert!(known.first() <= key.to_be_bytes() && key.to_be_bytes() <= known.last());
+    let size = u128::from_be_bytes(known.last()) - u128::from_be_bytes(known.first()) + 1;
+    assert_eq!(size, u128::from(KeyRange::SIZE));
+    for bit in 0..128 {
+        let other = (key ^ (1 << bit)).to_be_bytes();
+        let found = references(1).keys(&references(1).of_key(&other)).unwrap();
+        assert!(found.contains(&other));
+        assert_eq!((found == known, known.contains(&other)), (bit < 6, bit < 6), "bit {bit}");
+    }
+}
+
+#[test]
+fn other_texts_lead_to_no_key() {
+    let reference = references(1).of_key(&[0xa5; 16]);
+    assert!(references(1).keys(&reference).is_some());
+    let mut version_7 = reference.clone();
+    version_7.replace_range(14..15, "7");
+    let mut variant = reference.clone();
+    variant.replace_range(19..20, "c");
+    let simple = reference.replace('-', "");
+    for other in ["", "r1", &reference.to_uppercase(), &simple, &version_7, &variant] {
+        assert_eq!(references(1).keys(other), None, "{other}");
+    }
+}
+
+fn references(books: u64) -> FirstReferences {
+    FirstReferences::of(BooksId::new(at(1_794_000_000_000), &Seed::from(books), 0))
 }

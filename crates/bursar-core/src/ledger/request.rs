@@ -3,6 +3,7 @@
 use super::closing::Close;
 use super::{Admission, HoldKey, LedgerEvent, Posted, REVERT, Revert, Transaction};
 use crate::flow::{Planners, is_flow_name};
+use crate::four_eyes::Action;
 use crate::ledger::AccountKey;
 use crate::ledger::journal::WORLD;
 use crate::ledger::rulebook::{Bound, Rule};
@@ -109,26 +110,45 @@ impl Decide for Ready<'_> {
     }
 
     fn apply(&self, draft: &mut Draft<'_>, at: &Admission) -> Result<Reply, Rejection> {
-        let (posted, event) = match &self.what {
-            What::Post(bound) => {
-                check_free(Some(bound.reference()))?;
-                (draft.post_bound(bound, at)?, &**bound.rule().event())
-            }
-            What::Revert(revert) => {
-                let original = draft.transaction(revert.id);
-                check_free(original.map(|original| original.reference.as_str()))?;
-                (draft.revert(revert, at)?, REVERT)
-            }
-            What::Close(close) => {
-                draft.close(Close::clone(close), at);
-                return Ok(Reply::Closed(Closed));
-            }
+        if let What::Close(close) = &self.what {
+            draft.close(Close::clone(close), at);
+            return Ok(Reply::Closed(Closed));
+        }
+        // What was posted before is answered again, and changes nothing.
+        let (posted, event) = if self.actor.is_some() {
+            draft.all_or_nothing(|draft| {
+                let (posted, event) = self.post(draft, at)?;
+                if let Posted::New(_) = posted {
+                    draft.check_alone(Action::Post, None)?;
+                }
+                Ok((posted, event))
+            })?
+        } else {
+            self.post(draft, at)?
         };
         // A manual posting is audited once.
         if let (Some(actor), Posted::New(id)) = (self.actor, posted) {
             draft.note((actor, "ledger.post"), &id.to_string(), event, at);
         }
         Ok(Reply::Posted(posted))
+    }
+}
+
+impl Ready<'_> {
+    /// Posts the event, and names it.
+    fn post(&self, draft: &mut Draft<'_>, at: &Admission) -> Result<(Posted, &str), Rejection> {
+        match &self.what {
+            What::Post(bound) => {
+                check_free(Some(bound.reference()))?;
+                Ok((draft.post_bound(bound, at)?, bound.rule().event()))
+            }
+            What::Revert(revert) => {
+                let original = draft.transaction(revert.id);
+                check_free(original.map(|original| original.reference.as_str()))?;
+                Ok((draft.revert(revert, at)?, REVERT))
+            }
+            What::Close(_) => Err(Rejection::NoApprovalNeeded),
+        }
     }
 }
 

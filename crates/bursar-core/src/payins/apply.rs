@@ -11,6 +11,7 @@ use super::step::{BOOKING, Step, step};
 use crate::flow::host::Host;
 use crate::flow::request::unknown;
 use crate::flow::{Change, Flow, FlowState, Kind as _, check_version};
+use crate::four_eyes::Action;
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::ledger::rulebook::Bound;
@@ -44,6 +45,10 @@ impl Take<'_> {
             return Err(rejection);
         }
         let (terms, bound) = self.terms.as_ref().map_err(Clone::clone)?;
+        let is_booked = known.as_ref().is_some_and(|(_, payin)| payin.state.is_booked());
+        if new.actor.is_some() && !is_booked {
+            draft.check_alone(Action::RecordPayIn, Some(terms.funds.amount))?;
+        }
         let (flow, is_replay) = if let Some((flow, payin)) = known {
             self.report_again(flow, payin, draft, at)?
         } else {
@@ -200,8 +205,10 @@ impl CloseCase {
             return Err(draft.missing(id, name));
         };
         check_version(&self.id, Some(self.expected_version), flow.version)?;
+        let closed = payin.closed()?;
+        draft.check_alone(Action::CloseCase, Some(payin.terms.funds.amount))?;
         let change = Change { is_new_version: true, is_notified: false };
-        let flow = flow.advanced(payin.closed()?, change, at.now);
+        let flow = flow.advanced(closed, change, at.now);
         draft.put(flow, at);
         draft.note((&self.actor, "payin.close_case"), &name, &self.evidence, at);
         draft.answer_about::<PayIn>(&self.key, request_hash, id)

@@ -17,7 +17,8 @@ use super::view::View;
 use crate::flow::host::{Host, Naming};
 use crate::flow::request::unknown;
 use crate::flow::{Accepted, Change, Flow, Kind as _, check_version};
-use crate::ids::{FlowId, PayoutId, first_reference};
+use crate::four_eyes::Action;
+use crate::ids::{FirstReferences, FlowId, PayoutId};
 use crate::ledger::{Admission, Posted, Revert, RevertOverdraft};
 use crate::payouts::attempt::{Attempt, Evidence};
 use crate::payouts::channel::Channel;
@@ -36,6 +37,9 @@ impl ReadyCreate<'_> {
         }
         let (terms, bound) = terms.as_ref().map_err(Clone::clone)?;
         draft.merchant_is_open(&terms.funds.merchant)?;
+        if create.actor.is_some() {
+            draft.check_alone(Action::CreatePayout, Some(terms.funds.amount))?;
+        }
         draft.post_bound(bound, at)?;
         let state = match terms.scheduled_at {
             Some(until) if until > at.now => State::Scheduled { until },
@@ -52,8 +56,8 @@ impl ReadyCreate<'_> {
             ),
         };
         let name = id.to_string();
-        let first =
-            Attempt::new(1, first_reference(draft.rules().books, merchant, &create.key.digest()));
+        let references = FirstReferences::of(draft.rules().books);
+        let first = Attempt::new(1, references.of_key(&create.key.digest()));
         let payout = Payout {
             terms: Arc::clone(terms),
             attempts: vec![first],
@@ -143,6 +147,7 @@ impl Resolve {
             decision: resolution.decision,
             actor: resolution.actor.clone(),
             is_approver: resolution.is_approver,
+            made_by: resolution.made_by.clone(),
             evidence: resolution.evidence.clone(),
             needs_two: amount.is_some_and(|amount| draft.rules().needs_two_people(amount)),
         };

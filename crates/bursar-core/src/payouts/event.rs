@@ -132,6 +132,9 @@ pub struct ManualDecision {
     pub actor: String,
     /// Whether the actor may be the approver of the two.
     pub is_approver: bool,
+    /// The people who made the actor's key alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made_by: Vec<String>,
     /// The grounds of the decision.
     pub evidence: String,
     /// Whether a second operator must decide the same.

@@ -82,6 +82,10 @@ impl Kind for Payout {
         self.alert()
     }
 
+    fn keyed_reference(&self) -> Option<&str> {
+        self.attempts.first().map(|attempt| attempt.reference.as_str())
+    }
+
     fn references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         let channel = self.terms.channel.as_str();
         self.attempts.iter().map(move |attempt| (channel.into(), attempt.reference.as_str()))

@@ -12,7 +12,7 @@ use super::step::RESERVE;
 use super::view::View;
 use crate::flow::{Accepted, Planners};
 use crate::idempotency::Key;
-use crate::ids::PayoutId;
+use crate::ids::{FirstReferences, PayoutId};
 use crate::ledger::funds::{Funds, parse_money};
 use crate::ledger::pricing::{Quote, quote};
 use crate::ledger::rulebook::{Bound, RequestHash};
@@ -165,6 +165,8 @@ pub struct Resolution {
     pub actor: String,
     /// Whether the actor may be the approver of the two.
     pub is_approver: bool,
+    /// The people who made the actor's key alone.
+    pub made_by: Vec<String>,
 }
 
 impl Cancellation {
@@ -292,6 +294,8 @@ impl Decide for Ready<'_> {
             }
             Self::Callback(it) => {
                 reads.plan.attempts.insert((it.channel.clone(), it.reference.clone()));
+                let keys = FirstReferences::of(reads.rules.books).keys(&it.reference);
+                reads.plan.made_under.extend(keys);
             }
             Self::AskAgain(it) => {
                 reads.plan.flows.insert(it.id.into());

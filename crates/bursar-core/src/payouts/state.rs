@@ -137,6 +137,9 @@ pub struct Proposal {
     pub decision: super::Decision,
     pub actor: String,
     pub is_approver: bool,
+    /// The people who made the actor's key alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made_by: Vec<String>,
 }
 
 impl StuckReason {

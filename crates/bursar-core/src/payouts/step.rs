@@ -8,7 +8,7 @@ use super::evidence::{merge, query_evidence, submission_evidence};
 use super::recheck::{self, Restored};
 use super::state::{Payout, Proposal, State, Wait};
 use crate::flow::ReviewReason;
-use crate::freezes::{Approval, check_second};
+use crate::four_eyes::{Signature, check_second};
 use crate::payouts::attempt::{Attempt, Evidence, Source, Verdict};
 use crate::payouts::channel::{Channel, LEASE_SLACK};
 use crate::rejection::Rejection;
@@ -264,8 +264,8 @@ fn ruled(
         return Err(Rejection::Rechecking { channel: context.channel.name.clone() });
     }
     if *needs_two && !is_second(&payout, manual)? {
-        let ManualDecision { decision, actor, is_approver, .. } = manual.clone();
-        let proposal = Some(Proposal { decision, actor, is_approver });
+        let ManualDecision { decision, actor, is_approver, made_by, .. } = manual.clone();
+        let proposal = Some(Proposal { decision, actor, is_approver, made_by });
         return Ok(Step::stays(Payout { proposal, ..payout }));
     }
     let number = match decision {
@@ -313,12 +313,13 @@ fn ruled(
 
 /// Whether the decision repeats the pending proposal of another person, one of them an approver.
 fn is_second(payout: &Payout, manual: &ManualDecision) -> Result<bool, Rejection> {
-    let ManualDecision { decision, actor, is_approver, .. } = manual;
-    let Some(first) = payout.proposal.as_ref().filter(|first| first.decision == *decision) else {
+    let ManualDecision { decision, actor, is_approver, made_by, .. } = manual.clone();
+    let Some(first) = payout.proposal.clone().filter(|first| first.decision == decision) else {
         return Ok(false);
     };
-    let approval = |actor: &String, is_approver| Approval { actor: actor.clone(), is_approver };
-    check_second(&approval(&first.actor, first.is_approver), &approval(actor, *is_approver))?;
+    let second = Signature { actor, is_approver, made_by };
+    let Proposal { actor, is_approver, made_by, .. } = first;
+    check_second(&Signature { actor, is_approver, made_by }, &second)?;
     Ok(true)
 }
 

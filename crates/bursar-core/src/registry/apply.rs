@@ -74,11 +74,18 @@ impl Draft<'_> {
         let key = change.target(admission);
         self.check_readable(key.kind, &key.id)?;
         let before = self.record(key.kind, &key.id);
-        let content = change.apply(before.map(|record| &record.content), &key, admission.now)?;
+        let content = before.map(|record| &record.content);
+        let guarded = change.guarded(actor, content);
+        let mut content = change.apply(content, &key, admission.now)?;
+        // Two people have made the key.
+        if let (true, None, Content::ApiKey(key)) = (self.is_approved(), before, &mut content) {
+            key.made_by.clear();
+        }
         if let Some(known) = before.filter(|known| known.content == content) {
             return Ok(Registered { record: Box::new(known.clone()), is_new: false });
         }
         let is_new = before.is_none();
+        guarded.map_or(Ok(()), |action| self.check_alone(action, None))?;
         if let (Change::Endpoint { id, .. }, Content::Endpoint(endpoint)) = (change, &content) {
             self.update_event_filter(*id, endpoint, admission)?;
         }

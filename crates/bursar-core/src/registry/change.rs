@@ -6,6 +6,7 @@ use super::{
     Alert, Anchor, ApiKey, BeneficiaryRecord, Content, Kind, Merchant, MerchantStatus, RecordKey,
     Role, hexadecimal,
 };
+use crate::four_eyes::{Action, check_person, person_of};
 use crate::ids::{BeneficiaryId, EndpointId};
 use crate::ledger::Admission;
 use crate::payouts::Beneficiary;
@@ -37,9 +38,15 @@ pub enum Change {
     },
     IssueKey {
         name: String,
+        /// The person behind the key.
+        person: String,
         role: Role,
         merchant: Option<String>,
         digest: [u8; 32],
+        /// The person of the creator's key, and those who made that key alone.
+        made_by: Vec<String>,
+        /// The first set-up: there are not yet two people who may approve, and a person gets the first key.
+        is_setup: bool,
     },
     RevokeKey {
         id: String,
@@ -90,8 +97,11 @@ impl Change {
                 name.as_deref().map_or(Ok(()), check_name)
             }
             Self::AddBeneficiary { details, .. } => details.check(),
-            Self::IssueKey { name, role, merchant, .. } => {
+            Self::IssueKey { name, person, role, merchant, .. } => {
                 check_name(name)?;
+                if *role != Role::Merchant {
+                    check_person(person)?;
+                }
                 let has_scope = merchant.is_some();
                 if has_scope == (*role == Role::Merchant) {
                     Ok(())
@@ -105,6 +115,29 @@ impl Change {
                 change.check()
             }
             Self::SetAnchor { .. } => Ok(()),
+        }
+    }
+
+    /// What one person may not do alone, if the change is that.
+    pub(super) fn guarded(&self, actor: &str, before: Option<&Content>) -> Option<Action> {
+        match (self, before) {
+            (Self::IssueKey { role, is_setup, .. }, _) => {
+                (role.may_approve() && !is_setup).then_some(Action::IssueKey)
+            }
+            (Self::RevokeKey { .. }, Some(Content::ApiKey(key))) => {
+                let is_own = key.person() == person_of(actor);
+                (key.role.may_approve() && !is_own).then_some(Action::RevokeKey)
+            }
+            (
+                Self::RevokeKey { .. }
+                | Self::OpenMerchant { .. }
+                | Self::AlterMerchant { .. }
+                | Self::AddBeneficiary { .. }
+                | Self::SetAlert { .. }
+                | Self::Endpoint { .. }
+                | Self::SetAnchor { .. },
+                _,
+            ) => None,
         }
     }
 
@@ -189,9 +222,11 @@ impl Change {
                 let (merchant, details) = (merchant.clone(), details.clone());
                 Ok(Content::Beneficiary(BeneficiaryRecord { merchant, details }))
             }
-            (Self::IssueKey { name, role, merchant, digest }, None) => {
+            (Self::IssueKey { name, person, role, merchant, digest, made_by, .. }, None) => {
                 Ok(Content::ApiKey(ApiKey {
                     name: name.clone(),
+                    person: Some(person.clone()).filter(|person| person != name),
+                    made_by: made_by.clone(),
                     role: *role,
                     merchant: merchant.clone(),
                     digest: hexadecimal(digest),

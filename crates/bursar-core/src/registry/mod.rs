@@ -14,6 +14,7 @@ mod change;
 
 use crate::feed::BOOKS;
 use crate::flow::to_json;
+use crate::four_eyes::person_named;
 use crate::ids::ApiKeyId;
 use crate::payouts::{Beneficiary, ReportedPayment};
 use crate::webhooks::{Endpoint, EventFilter};
@@ -161,6 +162,12 @@ pub struct BeneficiaryRecord {
 pub struct ApiKey {
     /// The display name.
     pub name: String,
+    /// The person behind the key, if it is not the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
+    /// The people who made the key alone: its creator, and the creators of the creator's key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made_by: Vec<String>,
     pub role: Role,
     /// The only merchant that the key can see, for keys of merchants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,6 +193,14 @@ pub enum Role {
 
 impl Role {
     pub const ALL: [Self; 4] = [Self::Merchant, Self::Operator, Self::Approver, Self::Admin];
+
+    /// Whether a key of this role may be the approver of two people.
+    pub const fn may_approve(self) -> bool {
+        match self {
+            Self::Approver | Self::Admin => true,
+            Self::Merchant | Self::Operator => false,
+        }
+    }
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -313,6 +328,11 @@ impl Content {
 }
 
 impl ApiKey {
+    /// The person behind the key: two keys of one person are one.
+    pub fn person(&self) -> String {
+        person_named(self.person.as_ref().unwrap_or(&self.name))
+    }
+
     /// The id of the key with this digest. It can be computed from the key, but the key cannot be computed from it.
     pub fn id_of(digest: &[u8; 32]) -> ApiKeyId {
         ApiKeyId::from_uuid(Uuid::from_bytes(digest.first_chunk().copied().unwrap_or_default()))

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 
 use crate::feed::BOOKS;
 use crate::flow::{Accepted, Planners};
-use crate::freezes::{Approval, Report, Restore, RestoreStatus};
+use crate::four_eyes::Signature;
+use crate::freezes::{Report, Restore, RestoreStatus};
 use crate::ledger::Admission;
 use crate::payouts::ReportedPayment;
 use crate::registry::Content;
@@ -22,9 +23,7 @@ pub enum Request {
 /// Recheck mode begins, ends, or takes a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreChange {
-    pub actor: String,
-    /// Whether the actor may be the approver of the two.
-    pub is_approver: bool,
+    pub by: Signature,
     pub action: RestoreAction,
 }
 
@@ -32,7 +31,7 @@ impl RestoreChange {
     /// A process has noticed that the books are a copy.
     pub fn noticed(reason: &str) -> Self {
         let action = RestoreAction::Begin { reason: reason.chars().take(500).collect() };
-        Self { actor: "bursar".to_owned(), is_approver: false, action }
+        Self { by: Signature::new("bursar", false), action }
     }
 }
 
@@ -84,7 +83,7 @@ impl Request {
         };
         match self {
             Self::RestoreChange(change) => {
-                check_actor(&change.actor)?;
+                check_actor(&change.by.actor)?;
                 match &change.action {
                     RestoreAction::Begin { reason } => check_note(reason)?,
                     RestoreAction::End { channel } => channel.as_ref().map_or(Ok(()), known)?,
@@ -133,20 +132,23 @@ impl Decide for Ready<'_> {
 
 impl RestoreChange {
     fn apply(&self, draft: &mut Draft<'_>, at: &Admission) -> Result<Accepted, Rejection> {
-        let Self { actor, is_approver, action } = self;
-        let by = Approval { actor: actor.clone(), is_approver: *is_approver };
+        let Self { by, action } = self;
         let (before, last_commit) = (draft.control().restore.clone(), draft.last_commit());
         let restore = &mut draft.control_mut().restore;
         let books = || BOOKS.to_owned();
         let (status, name, note) = match action {
             RestoreAction::Begin { reason } => {
-                *restore =
-                    Some(Restore::begin(restore.as_ref(), at.now, last_commit, (actor, reason)));
+                *restore = Some(Restore::begin(
+                    restore.as_ref(),
+                    at.now,
+                    last_commit,
+                    (&by.actor, reason),
+                ));
                 (RestoreStatus::Rechecking, books(), reason.clone())
             }
             RestoreAction::End { channel } => {
                 let restore = restore.as_mut().ok_or(Rejection::NoRestore)?;
-                let status = restore.end(channel.as_deref(), &by, at.now)?;
+                let status = restore.end(channel.as_deref(), by, at.now)?;
                 (status, channel.clone().unwrap_or_else(books), String::new())
             }
             RestoreAction::Report { channel, from, to, digest, rows } => {
@@ -157,7 +159,7 @@ impl RestoreChange {
                     to: *to,
                     digest: digest.clone(),
                     rows: *rows,
-                    loaded_by: by,
+                    loaded_by: by.clone(),
                     confirmed_by: None,
                 };
                 let note = format!("{rows} payments from {from} to {to}, SHA-256 {digest}");
@@ -166,7 +168,7 @@ impl RestoreChange {
         };
         if draft.control().restore != before {
             draft.mark_written(at);
-            draft.note((actor, status.action()), &name, &note, at);
+            draft.note((&by.actor, status.action()), &name, &note, at);
         }
         Ok(Accepted { name, status: status.name() })
     }

@@ -10,6 +10,7 @@ use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Due, Effect, Flow, Review, ReviewReason};
 use crate::freezes::ControlWrite;
 use crate::idempotency::KnownKey;
+use crate::ids::{BooksId, FirstReferences};
 use crate::ledger::closing::Close;
 use crate::ledger::{Account, Hold, HoldKey, Transaction};
 use crate::numscript::Name;
@@ -75,6 +76,9 @@ pub struct FlowWrite {
     /// version that was read.
     pub before: Option<Arc<Flow>>,
     pub after: Arc<Flow>,
+    /// A new flow whose first reference follows from a key of the same commit: the index of the keys finds the flow, and the
+    /// reference has no row.
+    pub is_keyed: bool,
 }
 
 /// The change of the review of one flow.
@@ -118,10 +122,27 @@ impl FlowWrite {
         }
     }
 
-    /// External references that were added since the flow was read: channel or provider, and reference.
+    /// External references to index, which were added since the flow was read: channel or provider, and reference.
     pub fn new_references(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
-        let known = self.before.as_ref().map_or(0, |flow| flow.references().count());
+        let keyed = usize::from(self.is_keyed);
+        let known = self.before.as_ref().map_or(keyed, |flow| flow.references().count());
         self.after.references().skip(known)
+    }
+}
+
+/// Finds the new flows whose first reference follows from a key of the same commit. The flows are in the order of their ids.
+pub(crate) fn mark_keyed(flows: &mut [FlowWrite], keys: &[KnownKey], books: BooksId) {
+    if keys.is_empty() {
+        return;
+    }
+    let references = FirstReferences::of(books);
+    for known in keys {
+        let found = flows.binary_search_by_key(&known.flow, |write| write.after.id);
+        let Some(write) = found.ok().and_then(|place| flows.get_mut(place)) else { continue };
+        let reference = write.after.state.keyed_reference();
+        let keys = reference.and_then(|reference| references.keys(reference));
+        let leads_back = keys.is_some_and(|keys| keys.contains(&known.key.digest()));
+        write.is_keyed |= write.before.is_none() && leads_back;
     }
 }
 

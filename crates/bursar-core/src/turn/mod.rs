@@ -22,7 +22,7 @@ pub(crate) use draft::{Draft, RenderedReply};
 pub(crate) use read_plan::Reads;
 pub use read_plan::{ReadPlan, plan, plan_second};
 pub use read_set::{KnownReference, ReadSet};
-pub(crate) use request::{Admitted, Decide, asks};
+pub(crate) use request::{Admitted, Decide, Ready, asks};
 pub use request::{Answer, Ask, Body, Given, Reply, Request, TurnInput};
 pub use tally::{
     ALERT_TALLIES, FLOW_TALLIES, FlowTally, REVIEW_TALLIES, Tally, TallyName, tallies_of,

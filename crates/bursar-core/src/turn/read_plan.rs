@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::flow::{Machine as _, Planners, each_plan};
 use crate::freezes::Restore;
 use crate::idempotency::KeyDigest;
-use crate::ids::{FlowId, TransactionId};
+use crate::ids::{FlowId, KeyRange, TransactionId};
 use crate::ledger::funds::Funds;
 use crate::ledger::rulebook::{Bound, Rulebook};
 use crate::ledger::{AccountKey, HoldKey, REVERT};
@@ -27,6 +27,9 @@ pub struct ReadPlan {
     pub flows: BTreeSet<FlowId>,
     /// Flows by external reference: channel or provider, and reference.
     pub attempts: BTreeSet<(String, String)>,
+    /// Flows by the key that they were made under: those whose first reference follows from it have no other index. More
+    /// may be found than are meant.
+    pub made_under: BTreeSet<KeyRange>,
     pub keys: BTreeSet<KeyDigest>,
     pub due: Vec<DueClaim>,
     pub fair: Vec<FairClaim>,

@@ -9,12 +9,14 @@ use jiff::Timestamp;
 
 use crate::registry::{Content, Kind, Record, RecordKey, RecordWrite};
 
+#[derive(Clone)]
 pub(super) struct RecordCache {
     kinds: BTreeMap<Kind, BTreeMap<String, Entry>>,
     /// Records that exist but cannot be decoded: a request that relies on one is rejected.
     unreadable: Vec<RecordKey>,
 }
 
+#[derive(Clone)]
 struct Entry {
     record: Arc<Record>,
     /// The version that was read; none if the record is new.

@@ -49,7 +49,7 @@ macro_rules! requests {
         pub(crate) enum Ready<'r> { $($Domain(crate::$($module)::+::Ready<'r>),)* }
 
         impl<'r> Ready<'r> {
-            fn new(body: &'r Body, rules: &'r Rules, at: &Admission) -> Result<Self, Rejection> {
+            pub(crate) fn new(body: &'r Body, rules: &'r Rules, at: &Admission) -> Result<Self, Rejection> {
                 match body { $(Body::$Domain(it) => it.admit(rules, at).map(Self::$Domain),)* }
             }
         }
@@ -84,6 +84,7 @@ requests! {
     Registry(registry),
     Freezes(freezes),
     Restores(restores),
+    Approvals(approvals),
     Flows(flow),
     Host(flow::host),
 }

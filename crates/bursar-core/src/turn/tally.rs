@@ -115,7 +115,7 @@ fn minor(flow: &Flow) -> i64 {
 /// The net change of each tally, in the order of the names.
 pub(crate) fn tally_changes(flows: &[FlowWrite]) -> Vec<(String, Tally)> {
     let mut changes: BTreeMap<TallyName<'_>, Tally> = BTreeMap::new();
-    for FlowWrite { before, after } in flows {
+    for FlowWrite { before, after, .. } in flows {
         let before = before.as_deref();
         if before.is_some_and(|before| names(before).eq(names(after))) {
             continue;

@@ -141,7 +141,7 @@ fn a_lane_whose_first_flow_cannot_be_quarantined_is_paused_for_a_minute() {
     let later = start() + SignedDuration::from_secs(30);
     let (turns, _) = settle(&mut engine, later, is_poison);
     assert_eq!(turns.len(), 1);
-    assert_eq!(turns[0].len(), 4, "leases of deliveries, submissions, schedules, deliveries");
+    assert_eq!(turns[0].len(), 5, "approvals, leases, submissions, schedules, deliveries");
     let later = start() + SignedDuration::from_secs(61);
     let (turns, _) = settle(&mut engine, later, is_poison);
     assert!(has_quarantine(&turns), "the lane is claimed from again");
@@ -150,7 +150,7 @@ fn a_lane_whose_first_flow_cannot_be_quarantined_is_paused_for_a_minute() {
     let (_, answers) = settle(&mut engine, later, |_| false);
     assert_eq!(answers, Vec::new());
     let (turns, _) = settle(&mut engine, later + SignedDuration::from_secs(1), |_| false);
-    assert_eq!((turns.len(), turns[0].len()), (1, 5));
+    assert_eq!((turns.len(), turns[0].len()), (1, 6));
 }
 
 #[test]

@@ -11,12 +11,12 @@ use bursar_core::ids::{DeliveryId, EndpointId, FlowId};
 use bursar_core::webhooks::delivery::{View, WebhookCall};
 use bursar_core::webhooks::{EndpointChange, Replay};
 use bursar_engine::{Alert, Limits, TestClock};
-use bursar_store::{Memory, Postgres, Query, Sqlite, Store};
+use bursar_store::{Memory, Query, Sqlite, Store};
 
 use crate::cluster::Cluster;
 use crate::failing::{Still, assert_sound};
 use crate::poison::{BAD, Fails, Poison};
-use crate::request::{block_on, open_merchant};
+use crate::request::{block_on, open_merchant, open_postgres};
 use crate::scratch::Scratch;
 use crate::webhooks::{
     Attempt, Endpoints, WallClock, add_endpoint, change, endpoint_id, merchant_with_events, pay_in,
@@ -202,7 +202,7 @@ fn sqlite_a_delivery_that_cannot_be_saved_is_dead_lettered() {
 fn postgres_a_delivery_that_cannot_be_saved_is_dead_lettered() {
     let cluster = Cluster::start();
     block_on(async {
-        a_day_with_a_bad_delivery(Postgres::open(&cluster.url()).await.unwrap()).await;
+        a_day_with_a_bad_delivery(open_postgres(&cluster.url()).await).await;
     });
 }
 

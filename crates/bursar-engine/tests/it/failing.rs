@@ -9,14 +9,14 @@ use bursar_core::ids::Seed;
 use bursar_core::payouts::{Call, Create, Order};
 use bursar_core::turn::{Ask as _, Body};
 use bursar_engine::{Alert, Clock, Handle, Host, Limits, Outside, TestClock, Unanswered};
-use bursar_store::{Memory, Postgres, Query, Sqlite, Store, Walk as _};
+use bursar_store::{Memory, Query, Sqlite, Store, Walk as _};
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
 
 use crate::cluster::Cluster;
 use crate::outside::{ChannelAnswer, channel, pays};
 use crate::poison::{BAD, Fails, Poison};
-use crate::request::{block_on, create, create_for, fund, open_merchant, rules};
+use crate::request::{block_on, create, create_for, fund, open_merchant, open_postgres, rules};
 use crate::scratch::Scratch;
 
 /// A clock that stands still unless it is put forward.
@@ -122,7 +122,7 @@ fn sqlite_rolls_back_a_failed_turn() {
 fn postgres_rolls_back_a_failed_turn() {
     let cluster = Cluster::start();
     block_on(async {
-        let books = Postgres::open(&cluster.url()).await.unwrap();
+        let books = open_postgres(&cluster.url()).await;
         an_hour_with_a_bad_payout(books, Fails::Loading).await;
     });
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use bursar_core::flow::Flow;
+use bursar_core::four_eyes::Signature;
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::ids::Seed;
 use bursar_core::ledger;
@@ -11,12 +12,12 @@ use bursar_core::payouts::Payout;
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Body, Reply, SavedCommit};
 use bursar_engine::{Clock, Handle, Host, Limits, Unanswered};
-use bursar_store::{Postgres, Query, Sqlite, Store, Walk as _};
+use bursar_store::{Query, Sqlite, Store, Walk as _};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
 use crate::hostile_channel::HostileChannel;
-use crate::request::{block_on, create, fund, open_merchant, rules};
+use crate::request::{block_on, create, fund, open_merchant, open_postgres, rules};
 use crate::scratch::Scratch;
 
 /// Every reading is five seconds later than the last, so that hours pass in a moment.
@@ -202,7 +203,7 @@ fn an_engine_that_is_stopped_dead_loses_and_doubles_nothing() {
 fn two_engines_on_one_database_lose_and_double_nothing() {
     let (environment, cluster) = (Environment::new(), Cluster::start());
     block_on(async {
-        let open = async || Postgres::open(&cluster.url()).await.unwrap();
+        let open = async || open_postgres(&cluster.url()).await;
         for life in 1..=6 {
             let (one, other) = (open().await, open().await);
             let _: ((), ()) = tokio::join!(
@@ -225,7 +226,7 @@ fn two_engines_on_one_database_lose_and_double_nothing() {
 fn after_a_freeze_nothing_is_sent() {
     let (environment, cluster) = (Environment::new(), Cluster::start());
     block_on(async {
-        let open = async || Postgres::open(&cluster.url()).await.unwrap();
+        let open = async || open_postgres(&cluster.url()).await;
         let (one, handle) = environment.host(open().await, 1, Limits::default());
         let (other, other_handle) = environment.host(open().await, 2, Limits::default());
         let running = [one, other].map(|host| tokio::task::spawn_local(host.run()));
@@ -237,8 +238,7 @@ fn after_a_freeze_nothing_is_sent() {
                     let action = FreezeAction::Freeze { reason: "odd numbers".to_owned() };
                     let freeze = FreezeChange {
                         scope: Scope::Global,
-                        actor: "ops".to_owned(),
-                        is_approver: false,
+                        by: Signature::new("ops", false),
                         action,
                     };
                     submit(&other_handle, freeze.into()).await;

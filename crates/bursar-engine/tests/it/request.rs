@@ -10,6 +10,7 @@ use bursar_core::payouts::{Beneficiary, ClientMetadata, Create, NewPayout};
 use bursar_core::registry::{Change, Registration};
 use bursar_core::rules::Rules;
 use bursar_core::turn::Body;
+use bursar_store::Postgres;
 use jiff::{SignedDuration, Timestamp};
 
 pub(crate) fn rules() -> Rules {
@@ -71,6 +72,14 @@ pub(crate) fn create_for(merchant: &str, number: u32, scheduled_at: Option<Times
     };
     let key = Key::new(text(merchant), number.to_string());
     Create { key, payout, actor: None, workflow: None }.into()
+}
+
+/// Opens books while the clock runs: under a paused one the time limit of a new connection has passed before the server answers.
+pub(crate) async fn open_postgres(url: &str) -> Postgres {
+    tokio::time::resume();
+    let store = Postgres::open(url).await.unwrap();
+    tokio::time::pause();
+    store
 }
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {

@@ -6,13 +6,13 @@ use bursar_core::feed::Cursor;
 use bursar_core::ids::Seed;
 use bursar_core::payouts::{Answer, Call, Order, Outcome};
 use bursar_engine::{ChannelStats, Clock as _, Host, Limits, NotAdvanced, SystemClock, TestClock};
-use bursar_store::{Memory, Postgres, Query, Sqlite, Store};
+use bursar_store::{Memory, Query, Sqlite, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
 use crate::failing::Still;
 use crate::outside::{ChannelAnswer, channel, pays};
-use crate::request::{block_on, create, create_for, fund, open_merchant, rules};
+use crate::request::{block_on, create, create_for, fund, open_merchant, open_postgres, rules};
 use crate::scratch::Scratch;
 
 /// Every call times out.
@@ -75,7 +75,7 @@ fn a_payout_without_an_answer_is_queried_at_its_due_times() {
     block_on(async {
         assert_it_ends_stuck(Memory::default()).await;
         assert_it_ends_stuck(Sqlite::open(scratch.path()).unwrap()).await;
-        assert_it_ends_stuck(Postgres::open(&cluster.url()).await.unwrap()).await;
+        assert_it_ends_stuck(open_postgres(&cluster.url()).await).await;
     });
 }
 

@@ -114,6 +114,11 @@ impl ChannelConfig {
         self.bank_id.as_deref().unwrap_or(default)
     }
 
+    /// Submissions in flight at once.
+    pub(super) fn concurrency(&self) -> u32 {
+        self.concurrency.unwrap_or(64).max(1)
+    }
+
     /// The channel as the core sees it. A simulated channel pays every currency of the markets.
     pub fn channel(
         &self,
@@ -145,7 +150,7 @@ impl ChannelConfig {
                 ReportsAmountConfig::IfPresent => ReportsAmount::IfPresent,
                 ReportsAmountConfig::Never => ReportsAmount::Never,
             },
-            concurrency: self.concurrency.unwrap_or(64).max(1),
+            concurrency: self.concurrency(),
             clocks: self.clocks(name)?,
         })
     }

@@ -1,11 +1,14 @@
 //! Configuration: built-in defaults, then one TOML file, then `BURSAR_…` variables. Unknown keys are errors.
 
 mod channels;
+mod http;
 mod rules;
 mod webhooks;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bursar_core::flow::host::Naming;
 use bursar_core::ledger::pricing::Tariff;
@@ -18,6 +21,7 @@ use crate::failure::Failure;
 use crate::witness;
 
 pub use channels::{ChannelConfig, ProviderConfig};
+pub use http::HttpConfig;
 pub use webhooks::WebhooksConfig;
 
 /// The documented defaults; `bursar check --defaults` prints them.
@@ -34,7 +38,10 @@ pub struct Config {
     pub store: StoreConfig,
     pub restore: RestoreConfig,
     pub api: ApiConfig,
+    pub http: HttpConfig,
     pub review: ReviewConfig,
+    #[serde(default)]
+    pub approvals: Vec<ApprovalConfig>,
     pub limits: LimitsConfig,
     pub alerts: AlertsConfig,
     pub webhooks: WebhooksConfig,
@@ -58,6 +65,23 @@ pub struct ReviewConfig {
     pub four_eyes_above: String,
 }
 
+/// How many people an action needs, if it is not the usual.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalConfig {
+    pub action: String,
+    /// In whole units of every currency.
+    pub above: Option<String>,
+    /// With the person who proposes it; one for none.
+    #[serde(default = "two")]
+    pub quorum: u32,
+    pub break_glass: Option<bool>,
+}
+
+const fn two() -> u32 {
+    2
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsConfig {
@@ -74,6 +98,8 @@ pub struct StoreConfig {
     /// Empty for the state directory of the user.
     pub witness: PathBuf,
     pub replicas: Replicas,
+    /// How long a request may wait for books in PostgreSQL.
+    pub answer_timeout_s: NonZeroU8,
 }
 
 /// Whether a replica has every commit before it is answered.
@@ -179,6 +205,10 @@ impl Config {
         }
     }
 
+    pub fn answer_timeout(&self) -> Duration {
+        Duration::from_secs(u64::from(self.store.answer_timeout_s.get()))
+    }
+
     /// The finance team's chart, if one is configured.
     pub fn chart_path(&self) -> Option<PathBuf> {
         Some(self.ledger.chart.clone()).filter(|path| !path.as_os_str().is_empty())
@@ -267,8 +297,11 @@ fn override_with(tree: &mut toml::Table, name: &str, value: &str) -> Result<(), 
         table = inner;
     }
     let key = spelling(table, last);
-    let is_number = matches!(table.get(&key), Some(toml::Value::Integer(_)));
-    let parsed = value.parse().map(toml::Value::Integer).ok().filter(|_| is_number);
+    let is_number =
+        matches!(table.get(&key), Some(toml::Value::Integer(_) | toml::Value::Float(_)));
+    let integer = || value.parse().map(toml::Value::Integer).ok();
+    let float = || value.parse().map(toml::Value::Float).ok();
+    let parsed = integer().or_else(float).filter(|_| is_number);
     table.insert(key, parsed.unwrap_or_else(|| toml::Value::String(value.to_owned())));
     Ok(())
 }

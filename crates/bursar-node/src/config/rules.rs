@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bursar_connect::{Connections, ErrorMap};
 use bursar_core::flow::host::Hosting;
+use bursar_core::four_eyes::{Action, ApprovalRule};
 use bursar_core::ids::BooksId;
 use bursar_core::ledger::rulebook::Rulebook;
 use bursar_core::money::{Currency, Money};
@@ -11,7 +12,7 @@ use bursar_core::rules::Rules;
 use bursar_server::{AlertLimits, CallbackSettings};
 use jiff::SignedDuration;
 
-use super::{Config, check_identifier};
+use super::{ApprovalConfig, Config, check_identifier};
 use crate::failure::Failure;
 
 impl Config {
@@ -47,6 +48,7 @@ impl Config {
             provider_banks,
             default_bank,
             four_eyes_above: whole_units("review.four_eyes_above", &self.review.four_eyes_above)?,
+            approvals: approvals(&self.approvals)?,
             largest: self.largest(&currencies)?,
             deliveries: self.webhooks.schedule()?,
             hosting: Hosting::Engine,
@@ -137,4 +139,33 @@ fn whole_units(key: &str, text: &str) -> Result<i64, Failure> {
             "the configuration cannot be used: {key} is `{text}`, but it must be a whole number of units such as \"1000000.00\". Nothing was started"
         ))
     })
+}
+
+/// The rules of approvals that are not the usual ones.
+fn approvals(configured: &[ApprovalConfig]) -> Result<BTreeMap<Action, ApprovalRule>, Failure> {
+    let mut rules = BTreeMap::new();
+    for ApprovalConfig { action: name, above, quorum, break_glass } in configured {
+        let wrong = |what: String| {
+            Failure::new(format!(
+                "the configuration cannot be used: [[approvals]] {what}. Nothing was started"
+            ))
+        };
+        let Some(action) = Action::ALL.into_iter().find(|action| action.name() == name) else {
+            let known = Action::ALL.map(Action::name).join(", ");
+            return Err(wrong(format!("names the action `{name}`; the actions are {known}")));
+        };
+        if !(1..=5).contains(quorum) {
+            return Err(wrong(format!("asks for {quorum} people for {name}; choose 1 to 5")));
+        }
+        let units = |text: &String| whole_units(&format!("approvals.{name}.above"), text);
+        let rule = ApprovalRule {
+            above: above.as_ref().map(units).transpose()?,
+            quorum: *quorum,
+            break_glass: break_glass.unwrap_or(action.usual().break_glass),
+        };
+        if rules.insert(action, rule).is_some() {
+            return Err(wrong(format!("has two rules for {name}")));
+        }
+    }
+    Ok(rules)
 }

@@ -1,5 +1,9 @@
 //! Accepted and rejected configurations.
 
+use std::time::Duration;
+
+use bursar_server::HttpLimits;
+
 use super::{Config, DEFAULTS, merge, override_with, parse};
 
 fn read(file: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
@@ -65,4 +69,28 @@ fn unknown_keys_and_wrong_amounts_are_errors() {
         failure.contains("fees.PK.payin_flat: `0.001` has 3 decimals, but PKR has 2"),
         "{failure}"
     );
+}
+
+#[test]
+fn the_limits_of_connections_have_defaults_and_bounds() {
+    let limits = read("", &[]).unwrap().http_limits().unwrap();
+    let usual = HttpLimits::default();
+    let timeouts = |limits: &HttpLimits| {
+        let HttpLimits { header_timeout, body_timeout, body_grace, idle_timeout, .. } = *limits;
+        [header_timeout, body_timeout, body_grace, idle_timeout, limits.drain_timeout]
+    };
+    assert_eq!(timeouts(&limits), timeouts(&usual));
+    assert_eq!(limits.body_bytes_per_s_min, usual.body_bytes_per_s_min);
+    assert_eq!(limits.wrong_keys_per_minute, usual.wrong_keys_per_minute);
+    assert!(limits.connections_per_address < limits.connections_max);
+    let shorter = read("", &[("BURSAR_HTTP__HEADER_TIMEOUT_S", "0.5")]).unwrap();
+    let expected = Duration::from_millis(500);
+    assert_eq!(shorter.http_limits().unwrap().header_timeout, expected);
+    for wrong in ["header_timeout_s = 0", "idle_timeout_s = -1", "body_bytes_per_s_min = 0"] {
+        let failure = read(&format!("[http]\n{wrong}\n"), &[]).unwrap().http_limits();
+        assert!(failure.is_err(), "{wrong}");
+    }
+    let long = read("[http]\ndrain_timeout_s = 100\n", &[]).unwrap().http_limits();
+    let failure = long.unwrap_err().to_string();
+    assert!(failure.contains("http.drain_timeout_s must be 0.01 to 15 seconds"), "{failure}");
 }

@@ -53,7 +53,7 @@ impl Reader {
                 let mut kept = store.lock().await;
                 let mut store = match kept.take() {
                     Some(store) => store,
-                    None => location.reader().await?,
+                    None => location.bounded_reader().await?,
                 };
                 let record = store.record(&key).await?;
                 *kept = Some(store);

@@ -1,5 +1,8 @@
 //! Callbacks of channels and providers. Only a signed callback is accepted.
 
+use std::sync::Arc;
+
+use axum::Extension;
 use axum::Json as Reply;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -20,6 +23,7 @@ use super::payins;
 use crate::App;
 use crate::access::{Access, AccessRow};
 use crate::extract::parse;
+use crate::http::Connection;
 use crate::problem::Problem;
 
 pub(super) const ACCESS: &[AccessRow] = &[
@@ -68,10 +72,11 @@ pub(super) enum Status {
 pub(super) async fn post(
     State(app): State<App>,
     Path(provider): Path<String>,
+    connection: Option<Extension<Arc<Connection>>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    receive(&app, &provider, &headers, &body).await
+    receive(&app, &provider, connection, (&headers, &body)).await
 }
 
 /// Provider callback (PUT alias).
@@ -81,17 +86,18 @@ pub(super) async fn post(
 pub(super) async fn put(
     State(app): State<App>,
     Path(provider): Path<String>,
+    connection: Option<Extension<Arc<Connection>>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    receive(&app, &provider, &headers, &body).await
+    receive(&app, &provider, connection, (&headers, &body)).await
 }
 
 async fn receive(
     app: &App,
     provider: &str,
-    headers: &HeaderMap,
-    body: &[u8],
+    connection: Option<Extension<Arc<Connection>>>,
+    (headers, body): (&HeaderMap, &[u8]),
 ) -> Result<Response, Problem> {
     let signature = headers.get(callback::SIGNATURE_HEADER).and_then(|value| value.to_str().ok());
     let settings = app.0.settings.callbacks.get(provider);
@@ -103,6 +109,9 @@ async fn receive(
         let detail = "the callback is not signed with this provider's secret: nothing was changed. Sign the raw body, and check that a callback_secret is configured";
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "bad_signature", detail));
     };
+    if let Some(Extension(connection)) = connection {
+        connection.prove();
+    }
     if app.0.rules.channels.contains_key(provider) {
         payout_callback(app, provider, &settings.errors, body).await
     } else {

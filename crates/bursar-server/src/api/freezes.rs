@@ -147,8 +147,7 @@ pub(super) async fn freeze(
     let scope = scope(request.scope, request.id)?;
     check(&app, &scope).await?;
     let action = FreezeAction::Freeze { reason: request.reason };
-    let is_approver = caller.is_approver();
-    apply(&app, FreezeChange { scope, actor: caller.actor, is_approver, action }).await
+    apply(&app, FreezeChange { scope, by: caller.signature(), action }).await
 }
 
 /// Unfreeze a scope.
@@ -163,6 +162,5 @@ pub(super) async fn unfreeze(
 ) -> Result<Reply<FreezeStatus>, Problem> {
     let scope = scope(request.scope, request.id)?;
     let action = FreezeAction::Unfreeze { reason: request.reason };
-    let is_approver = caller.is_approver();
-    apply(&app, FreezeChange { scope, actor: caller.actor, is_approver, action }).await
+    apply(&app, FreezeChange { scope, by: caller.signature(), action }).await
 }

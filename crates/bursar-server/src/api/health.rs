@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bursar_store::Query as _;
 use jiff::SignedDuration;
@@ -66,5 +66,10 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
     let is_ready = store && engine;
     let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let reason = host.not_saved_because.filter(|_| !engine);
-    (status, Json(Readiness { is_ready, store, engine, reason })).into_response()
+    let mut response =
+        (status, Json(Readiness { is_ready, store, engine, reason })).into_response();
+    if !is_ready {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
+    }
+    response
 }

@@ -1,17 +1,23 @@
 //! API keys: shown once, stored as digests.
 
+use std::collections::BTreeSet;
+
 use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use bursar_core::four_eyes::person_named;
 use bursar_core::registry::{
     self, Change, Content, Kind, Record, Registered, Registration, hexadecimal,
 };
+use bursar_store::Browse as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::approvals::{Asked, Proposal, Proposed};
 use super::lists::{Listed, Page};
 use crate::App;
 use crate::access::{ADMIN, AccessRow};
@@ -41,6 +47,14 @@ pub(super) struct NewKey {
     #[schema(min_length = 1, max_length = 128)]
     name: String,
     role: Role,
+    /// The person behind the key, for staff; `name` if it is absent. Two keys of one person are one person. Plain ASCII, such
+    /// as a login or an e-mail address.
+    #[schema(min_length = 1, max_length = 48)]
+    person: Option<String>,
+    /// Why the key is made, for the person who approves it.
+    #[serde(default)]
+    #[schema(max_length = 1000)]
+    reason: String,
     /// The merchant that the key is limited to; required for the role `merchant`, not allowed for others.
     merchant_id: Option<String>,
 }
@@ -88,6 +102,8 @@ impl From<registry::Role> for Role {
 pub(super) struct Key {
     id: String,
     name: String,
+    /// The person behind the key.
+    person: String,
     role: Role,
     merchant_id: Option<String>,
     #[schema(value_type = String, format = DateTime)]
@@ -112,6 +128,7 @@ impl Key {
         };
         Ok(Self {
             id: record.id,
+            person: key.person(),
             name: key.name,
             role: key.role.into(),
             merchant_id: key.merchant,
@@ -121,16 +138,27 @@ impl Key {
     }
 }
 
-type Issued = (StatusCode, Reply<IssuedKey>);
+/// A key that works when a second person approves it. Only this response contains it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ProposedKey {
+    #[serde(flatten)]
+    proposed: Proposed,
+    /// The key itself. It cannot be retrieved again.
+    key: String,
+}
 
 /// Create an API key.
+///
+/// A key that may approve (admin, approver) is only proposed: 202, and it works when a second person approves it. As long as
+/// there are not two people who may approve, one of them an admin, the admin key of the environment makes the first keys
+/// alone.
 #[utoipa::path(post, path = "/v1/keys", tag = "keys", request_body = NewKey,
-    responses((status = 201, body = IssuedKey), (status = 422, body = Problem)))]
+    responses((status = 201, body = IssuedKey), (status = 202, body = ProposedKey), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn issue(
     State(app): State<App>,
     caller: Caller,
     Json(new): Json<NewKey>,
-) -> Result<Issued, Problem> {
+) -> Result<Response, Problem> {
     make(&app, caller, new).await
 }
 
@@ -142,25 +170,82 @@ pub(super) async fn issue_for_merchant(
     caller: Caller,
     Path(id): Path<String>,
     Json(new): Json<NewMerchantKey>,
-) -> Result<Issued, Problem> {
-    let new = NewKey { name: new.name, role: Role::Merchant, merchant_id: Some(id) };
+) -> Result<Response, Problem> {
+    let (name, role, merchant_id) = (new.name, Role::Merchant, Some(id));
+    let new = NewKey { name, role, person: None, reason: String::new(), merchant_id };
     make(&app, caller, new).await
 }
 
-async fn make(app: &App, caller: Caller, new: NewKey) -> Result<Issued, Problem> {
+async fn make(app: &App, caller: Caller, new: NewKey) -> Result<Response, Problem> {
     let mut bytes = [0; 24];
     getrandom::fill(&mut bytes)
         .map_err(|_| Problem::internal("this machine gives no randomness: no key was made"))?;
     let key = format!("bk_{}", hexadecimal(&bytes));
+    let role = registry::Role::from(new.role);
+    let person = new.person.unwrap_or_else(|| new.name.clone());
+    let is_setup =
+        role.may_approve() && caller.is_bootstrap && app.is_setup(person_named(&person)).await?;
+    let mut made_by = vec![caller.person()];
+    made_by.extend(caller.made_by.iter().take(MAKERS_MAX).cloned());
     let change = Change::IssueKey {
         name: new.name,
-        role: new.role.into(),
+        person,
+        role,
         merchant: new.merchant_id,
         digest: key_digest(&key),
+        made_by,
+        is_setup,
     };
-    let registration = Registration { actor: caller.actor, change };
-    let Registered { record, .. } = app.ask(registration).await?;
-    Ok((StatusCode::CREATED, Reply(IssuedKey { about: Key::new(*record)?, key })))
+    let registration = Registration { actor: caller.actor.clone(), change };
+    let proposal = Proposal { reason: new.reason, break_glass: false };
+    match app.ask_or_propose(&caller, registration, proposal).await? {
+        Asked::Done(Registered { record, .. }) => {
+            let issued = IssuedKey { about: Key::new(*record)?, key };
+            Ok((StatusCode::CREATED, Reply(issued)).into_response())
+        }
+        Asked::Proposed(view) => {
+            let proposed = ProposedKey { proposed: (*view).into(), key };
+            Ok((StatusCode::ACCEPTED, Reply(proposed)).into_response())
+        }
+    }
+}
+
+/// A key remembers its creator and the creator of the creator's key.
+const MAKERS_MAX: usize = 1;
+
+impl App {
+    /// Whether there are not yet two people who may approve, one of them an admin, and this person has no key.
+    async fn is_setup(&self, person: String) -> Result<bool, Problem> {
+        let (mut people, mut admins) = (BTreeSet::new(), BTreeSet::new());
+        let mut after: Option<String> = None;
+        loop {
+            let cursor = after.clone();
+            let read = self.0.readers.read(async move |store| {
+                store.records(Kind::ApiKey, None, cursor.as_deref(), 500).await
+            });
+            let records = read.await?.records;
+            after = records.last().map(|record| record.id.clone());
+            if after.is_none() {
+                break;
+            }
+            for record in records {
+                let Content::ApiKey(key) = record.content else { continue };
+                if key.revoked_at.is_some() || key.role == registry::Role::Merchant {
+                    continue;
+                }
+                if key.person() == person {
+                    return Ok(false);
+                }
+                if key.role.may_approve() {
+                    people.insert(key.person());
+                }
+                if key.role == registry::Role::Admin {
+                    admins.insert(key.person());
+                }
+            }
+        }
+        Ok(people.len() < 2 || admins.is_empty())
+    }
 }
 
 /// List API keys, including revoked ones.
@@ -186,16 +271,33 @@ pub(super) async fn list_of_merchant(
 
 /// Revoke an API key.
 ///
-/// Effective at once in this process, and within a second in others.
-#[utoipa::path(delete, path = "/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
-    responses((status = 200, body = Key), (status = 404, body = Problem)))]
+/// Effective at once in this process, and within a second in others. The key of another person that may approve is revoked
+/// when a second person approves it (202), or at once with `break_glass`, and the approval is given afterwards.
+#[utoipa::path(delete, path = "/v1/keys/{id}", tag = "keys", params(("id" = String, Path), Revocation),
+    responses((status = 200, body = Key), (status = 202, body = Proposed), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(super) async fn revoke(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<Reply<Key>, Problem> {
-    let registration = Registration { actor: caller.actor, change: Change::RevokeKey { id } };
-    let Registered { record, .. } = app.ask(registration).await?;
-    app.0.keys.forget(&record.id);
-    Ok(Reply(Key::new(*record)?))
+    Query(Revocation { reason, break_glass }): Query<Revocation>,
+) -> Result<Response, Problem> {
+    let change = Change::RevokeKey { id: id.clone() };
+    let registration = Registration { actor: caller.actor.clone(), change };
+    let proposal = Proposal { reason: reason.unwrap_or_default(), break_glass };
+    let asked = app.ask_or_propose(&caller, registration, proposal).await?;
+    app.0.keys.forget(&id);
+    match asked {
+        Asked::Done(Registered { record, .. }) => Ok(Reply(Key::new(*record)?).into_response()),
+        Asked::Proposed(view) => Ok(Proposed::response(view)),
+    }
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Revocation {
+    /// Why, for the person who approves it.
+    reason: Option<String>,
+    /// Revoke it now, in an emergency; another person must approve it afterwards.
+    #[serde(default)]
+    break_glass: bool,
 }

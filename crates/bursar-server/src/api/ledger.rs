@@ -18,6 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::answered;
+use super::approvals::{Asked, Proposal, Proposed};
 use super::lists::{Listed, Page};
 use crate::App;
 use crate::access::{ADMIN, AccessRow, STAFF};
@@ -91,6 +92,10 @@ pub(super) struct NewEvent {
     variables: BTreeMap<String, String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     effective_at: Option<Timestamp>,
+    /// Why it is posted, for the person who approves it.
+    #[serde(default)]
+    #[schema(max_length = 1000)]
+    reason: String,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -100,19 +105,23 @@ pub(super) struct PostedEvent {
 
 /// Post an event manually.
 ///
-/// The audit log records it.
+/// It is only proposed: 202, and it is posted when a second person approves it. A repeated reference that was posted is answered
+/// with 201. The audit log records both people.
 #[utoipa::path(post, path = "/v1/ledger/transactions", tag = "ledger", request_body = NewEvent,
-    responses((status = 201, body = PostedEvent), (status = 409, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 201, body = PostedEvent), (status = 202, body = Proposed), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn post(
     State(app): State<App>,
     caller: Caller,
     Json(new): Json<NewEvent>,
 ) -> Result<Response, Problem> {
-    let NewEvent { event, reference, variables, effective_at } = new;
+    let NewEvent { event, reference, variables, effective_at, reason } = new;
     let event = LedgerEvent { name: event, reference, variables, effective_at };
-    let (id, is_replay) = match app.ask(Post { event, actor: Some(caller.actor) }).await? {
-        Posted::New(id) => (id, false),
-        Posted::Replayed(id) => (id, true),
+    let post = Post { event, actor: Some(caller.actor.clone()) };
+    let proposal = Proposal { reason, break_glass: false };
+    let (id, is_replay) = match app.ask_or_propose(&caller, post, proposal).await? {
+        Asked::Done(Posted::New(id)) => (id, false),
+        Asked::Done(Posted::Replayed(id)) => (id, true),
+        Asked::Proposed(view) => return Ok(Proposed::response(view)),
     };
     let body = Reply(PostedEvent { id: id.to_string() });
     Ok(answered(StatusCode::CREATED, body, is_replay))

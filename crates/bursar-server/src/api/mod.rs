@@ -1,5 +1,6 @@
 //! The resources, one file each. A resource owns its routes and its rows of the access table.
 
+mod approvals;
 mod audit;
 mod beneficiaries;
 mod callbacks;
@@ -21,6 +22,7 @@ mod payout_decisions;
 mod payout_explain;
 mod payout_view;
 mod payouts;
+mod pending_decisions;
 mod restore;
 mod statements;
 mod test_clock;
@@ -32,9 +34,10 @@ use bursar_core::payouts::AskAgain;
 use bursar_core::turn::Ask;
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::App;
 use crate::access::AccessRow;
+use crate::port::Unanswered;
 use crate::problem::Problem;
+use crate::{App, waiting};
 
 type Resource = (&'static [AccessRow], fn() -> OpenApiRouter<App>);
 
@@ -56,6 +59,7 @@ const RESOURCES: &[Resource] = &[
     (dead_letters::ACCESS, dead_letters::routes),
     (freezes::ACCESS, freezes::routes),
     (restore::ACCESS, restore::routes),
+    (approvals::ACCESS, approvals::routes),
     (ledger::ACCESS, ledger::routes),
     (audit::ACCESS, audit::routes),
     (overview::ACCESS, overview::routes),
@@ -79,7 +83,8 @@ pub(crate) fn access() -> impl Iterator<Item = &'static [AccessRow]> {
 impl App {
     /// Submits a request to the host and returns the reply that belongs to it.
     pub(crate) async fn ask<A: Ask>(&self, ask: A) -> Result<A::Reply, Problem> {
-        let reply = self.0.host.ask(ask.into()).await??;
+        let late = || Unanswered::NotSaved("the turn is not over in time".to_owned());
+        let reply = waiting::within(self.0.host.ask(ask.into())).await.ok_or_else(late)???;
         A::reply(reply).ok_or_else(unexpected)
     }
 

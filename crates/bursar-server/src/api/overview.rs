@@ -63,7 +63,7 @@ pub(super) struct FlowCount {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ReviewCount {
     kind: &'static str,
-    /// `stuck` or `case`.
+    /// `stuck`, `case` or `approval`.
     reason: &'static str,
     count: u64,
     /// Since when the longest waiting flow waits.
@@ -146,7 +146,7 @@ impl Filter {
                 let reason = reasons.find(|known| Some(known.name()) == reason);
                 Some(kind.zip(reason).ok_or_else(|| {
                     Problem::bad_request(
-                        "kind is payout, payin or delivery, and reason is stuck or case: nothing was read. Name both or none",
+                        "kind is payout, payin, approval or delivery, and reason is stuck, case or approval: nothing was read. Name both or none",
                     )
                 })?)
             }

@@ -16,6 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::answered;
+use super::approvals::{Asked, Proposal, Proposed};
 use super::payins::PayIn;
 use crate::App;
 use crate::access::{AccessRow, STAFF};
@@ -100,10 +101,11 @@ pub(super) struct ClosePayInCaseRequest {
 
 /// Close the case of a pay-in.
 ///
-/// No money moves: corrections are made in the ledger. A report with values that the case does not have opens it again.
+/// No money moves: corrections are made in the ledger. A report with values that the case does not have opens it again. Above
+/// the configured amount it is only proposed: 202, and a second person approves it.
 #[utoipa::path(post, path = "/v1/payins/{id}/case/close", tag = "payins",
     params(("id" = String, Path), ("Idempotency-Key" = String, Header)), request_body = ClosePayInCaseRequest,
-    responses((status = 200, body = PayIn), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = PayIn), (status = 202, body = Proposed), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn close_case(
     State(app): State<App>,
     caller: Caller,
@@ -114,9 +116,13 @@ pub(super) async fn close_case(
     let ClosePayInCaseRequest { evidence, expected_version } = request;
     let flow = app.find_flow::<payins::PayIn>(&caller, &id).await?;
     let id = PayInId::from_uuid(flow.id.uuid());
-    let (key, actor) = (key.of(&caller), caller.actor);
+    let (key, actor) = (key.of(&caller), caller.actor.clone());
+    let close = CloseCase { key, id, evidence, expected_version, actor };
     let Given { view, is_replay } =
-        app.ask(CloseCase { key, id, evidence, expected_version, actor }).await?;
+        match app.ask_or_propose(&caller, close, Proposal::default()).await? {
+            Asked::Done(given) => given,
+            Asked::Proposed(view) => return Ok(Proposed::response(view)),
+        };
     let payin = PayIn::from(Arc::unwrap_or_clone(view));
     Ok(answered(StatusCode::OK, Reply(payin), is_replay))
 }

@@ -17,6 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::answered;
+use super::approvals::{Asked, Proposal, Proposed};
 use super::lists::{Listed, Page, view};
 use super::payin_cases::Case;
 use crate::App;
@@ -103,10 +104,11 @@ impl From<View> for PayIn {
 /// Record a pay-in.
 ///
 /// The provider's reference makes the request idempotent; an `Idempotency-Key` is optional. Other values under a known
-/// reference are rejected and book nothing; they open a case of the pay-in.
+/// reference are rejected and book nothing; they open a case of the pay-in. Above the configured amount the pay-in is only
+/// proposed: 202, and it is recorded when a second person approves it.
 #[utoipa::path(post, path = "/v1/payins", tag = "payins", request_body = PayInRequest,
     params(("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 201, body = PayIn), (status = 400, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 201, body = PayIn), (status = 202, body = Proposed), (status = 400, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -115,7 +117,7 @@ pub(super) async fn create(
 ) -> Result<Response, Problem> {
     let payin = NewPayIn {
         key: key.map(|key| key.of(&caller)),
-        actor: Some(caller.actor),
+        actor: Some(caller.actor.clone()),
         merchant: request.merchant_id,
         provider: request.provider,
         event: request.reference.clone(),
@@ -124,11 +126,18 @@ pub(super) async fn create(
         amount: request.amount,
         said: ProviderStatus::Completed,
     };
-    take(&app, payin).await
+    match app.ask_or_propose(&caller, payin, Proposal::default()).await? {
+        Asked::Done(reply) => taken(reply),
+        Asked::Proposed(view) => Ok(Proposed::response(view)),
+    }
 }
 
 pub(super) async fn take(app: &App, payin: NewPayIn) -> Result<Response, Problem> {
-    let Given { view, is_replay } = match app.ask(payin).await? {
+    taken(app.ask(payin).await?)
+}
+
+fn taken(reply: ReportReply) -> Result<Response, Problem> {
+    let Given { view, is_replay } = match reply {
         ReportReply::PayIn(given) => given,
         ReportReply::Differs(rejection) => {
             let kept = "The report is kept as a case of the pay-in, and an operator looks at it";

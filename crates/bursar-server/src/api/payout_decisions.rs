@@ -137,6 +137,7 @@ impl App {
             expected_version,
             actor: caller.actor.clone(),
             is_approver: caller.is_approver(),
+            made_by: caller.made_by.clone(),
         };
         let request = Resolve { key: key.of(caller), resolution };
         let Given { view, is_replay } = self.decide(id, request).await?;

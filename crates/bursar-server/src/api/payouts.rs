@@ -18,6 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::approvals::{Asked, Proposal, Proposed};
 use super::lists::{Listed, Page, view};
 use super::payout_view::Payout;
 use super::{answered, beneficiaries, payout_explain};
@@ -91,10 +92,11 @@ pub(super) struct PayeeDetails {
 
 /// Create a payout.
 ///
-/// The amount, fee and VAT are put on hold at once.
+/// The amount, fee and VAT are put on hold at once. A payout that staff makes above the configured amount is only proposed: 202,
+/// and it is made when a second person approves it.
 #[utoipa::path(post, path = "/v1/payouts", tag = "payouts", request_body = PayoutRequest,
     params(("Idempotency-Key" = String, Header, description = "1 to 255 visible ASCII characters; the same key again is the same payout")),
-    responses((status = 201, body = Payout), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 201, body = Payout), (status = 202, body = Proposed), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -120,7 +122,12 @@ pub(super) async fn create(
     };
     let actor = caller.merchant.is_none().then(|| caller.actor.clone());
     let key = key.of_merchant(&payout.merchant);
-    let Given { view, is_replay } = app.ask(Create { key, payout, actor, workflow: None }).await?;
+    let create = Create { key, payout, actor, workflow: None };
+    let Given { view, is_replay } =
+        match app.ask_or_propose(&caller, create, Proposal::default()).await? {
+            Asked::Done(given) => given,
+            Asked::Proposed(view) => return Ok(Proposed::response(view)),
+        };
     let payout = Payout::from(Arc::unwrap_or_clone(view));
     Ok(answered(StatusCode::CREATED, Reply(payout), is_replay))
 }

@@ -21,11 +21,11 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::App;
 use crate::access::{AccessRow, STAFF};
 use crate::auth::Caller;
 use crate::extract::Json;
 use crate::problem::Problem;
+use crate::{App, waiting};
 
 pub(super) const ACCESS: &[AccessRow] = &[
     ("GET", "/v1/restore", STAFF),
@@ -184,9 +184,8 @@ impl App {
         caller: &Caller,
         action: RestoreAction,
     ) -> Result<RestoreChanged, Problem> {
-        let (actor, is_approver) = (caller.actor.clone(), caller.is_approver());
-        let Accepted { status, .. } =
-            self.ask(RestoreChange { actor, is_approver, action }).await?;
+        let by = caller.signature();
+        let Accepted { status, .. } = self.ask(RestoreChange { by, action }).await?;
         Ok(RestoreChanged { status })
     }
 }
@@ -372,7 +371,9 @@ impl App {
             for (reference, row) in rows.iter().cloned() {
                 let (app, channel, evidence) = (self.clone(), channel.to_owned(), row.evidence());
                 let callback = Callback { channel, reference, evidence };
-                telling.spawn(async move { app.ask(callback).await });
+                let limit = app.0.answer_timeout;
+                let tell = async move { app.ask(callback).await };
+                telling.spawn(waiting::bounded(limit, tell));
             }
             while let Some(answer) = telling.join_next().await {
                 let count = match answer {

@@ -20,7 +20,7 @@ impl Calls {
             match effect.call.clone() {
                 Call::Payout(call) => calls.channels.push(ChannelCall { effect, call: *call }),
                 Call::Delivery(call) => calls.webhooks.push(WebhookCall { effect, call: *call }),
-                Call::PayIn(never) => match *never {},
+                Call::PayIn(never) | Call::Approval(never) => match *never {},
             }
         }
         calls

@@ -44,7 +44,7 @@ pub(crate) fn count(coverage: &mut Coverage, commit: &Commit, causes: &[Cause]) 
         Some(Ok(reply)) => !shown(reply).is_some_and(|shown| shown.is_replay),
         Some(Err(_)) | None => false,
     };
-    for FlowWrite { before, after } in &commit.flows {
+    for FlowWrite { before, after, .. } in &commit.flows {
         let own: Vec<&Cause> =
             causes.iter().filter(|cause| cause.flow == after.id).filter(has_done).collect();
         let alone = match own.as_slice() {

@@ -169,8 +169,19 @@ const REJECTIONS: &[&str] = &[
     "unknown_variable",
 ];
 
+const APPROVALS: &str =
+    "one person suffices in this world; `bursar verify` has the world of approvals";
+
 /// Rejections that are not expected here, and why.
 pub const UNEXPECTED: &[(&str, &str)] = &[
+    ("approval_needed", APPROVALS),
+    ("no_approval_needed", APPROVALS),
+    ("done_already", APPROVALS),
+    ("not_proposed", APPROVALS),
+    ("other_request", APPROVALS),
+    ("no_break_glass", APPROVALS),
+    ("creator_involved", "every key of this world was made by two people"),
+    ("bad_person", "no key of staff is made"),
     ("bad_report", "the books are not restored"),
     ("no_restore", "the books are not restored"),
     ("rechecking", "the books are not restored"),

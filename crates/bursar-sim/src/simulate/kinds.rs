@@ -7,7 +7,7 @@ use bursar_core::payins::State;
 use bursar_core::turn::{Body, Reply};
 
 use super::audit::{Audit, Order, Shown};
-use super::{payins, payouts, webhooks};
+use super::{approvals, payins, payouts, webhooks};
 
 /// What is known of the flows of one kind.
 #[derive(Debug)]
@@ -30,7 +30,8 @@ pub(crate) struct Kind {
     pub(crate) shown: fn(&Reply) -> Option<Shown>,
 }
 
-pub(crate) const KINDS: &[&Kind] = &[&payouts::KIND, &payins::KIND, &webhooks::KIND];
+pub(crate) const KINDS: &[&Kind] =
+    &[&payouts::KIND, &payins::KIND, &webhooks::KIND, &approvals::KIND];
 
 const UNKNOWN: Kind = Kind {
     name: "",

@@ -8,6 +8,7 @@
 //! draws, `shrink` makes a failure small.
 
 mod actors;
+mod approvals;
 mod audit;
 mod books;
 mod calls;

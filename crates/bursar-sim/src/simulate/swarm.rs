@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bursar_core::four_eyes::{Action, ApprovalRule};
 use bursar_core::ledger::pricing::Tariff;
 use bursar_core::ledger::rulebook::Rulebook;
 use bursar_core::money::Currency;
@@ -127,7 +128,9 @@ impl Settings {
     /// The rules of this world: channels of every kind, and prices.
     pub(crate) fn rules(&self, rulebook: Rulebook) -> Result<Rules, String> {
         let mut dice = Dice::new(self.options.seed, "rules");
-        let mut rules = Rules { four_eyes_above: FOUR_EYES_ABOVE, ..Rules::from(rulebook) };
+        let approvals = Action::ALL.map(|action| (action, ApprovalRule::ALONE)).into();
+        let mut rules =
+            Rules { four_eyes_above: FOUR_EYES_ABOVE, approvals, ..Rules::from(rulebook) };
         for code in CURRENCIES {
             let currency: Currency = code.parse().map_err(|error| format!("{error}"))?;
             let tariff = |price: Price| {

@@ -1,9 +1,10 @@
 //! Exhaustive search: everything that can happen to one flow in a small world, checked against rules.
 //!
-//! `explore` searches worlds breadth first and knows nothing about money. `payouts`, `payins` and `webhooks` are the
+//! `explore` searches worlds breadth first and knows nothing about money. `payouts`, `payins`, `webhooks` and `approvals` are the
 //! worlds around the shipped machines, one folder for each domain, and their known mistakes; `rule` lists what must
 //! always hold.
 
+mod approvals;
 mod explore;
 mod mutations;
 mod payins;
@@ -33,7 +34,7 @@ struct Domain {
 }
 
 /// All domains, the best known mistakes first. A new domain is a folder with one of these and a line here.
-const DOMAINS: [Domain; 3] = [payouts::DOMAIN, payins::DOMAIN, webhooks::DOMAIN];
+const DOMAINS: [Domain; 4] = [payouts::DOMAIN, payins::DOMAIN, webhooks::DOMAIN, approvals::DOMAIN];
 
 /// A small world around a machine.
 pub struct World {

@@ -33,8 +33,8 @@ macro_rules! rules {
     };
 }
 
-// Those with an I are about payouts, and known by these names in its design; K is for evidence, P for pay-ins, D
-// for deliveries; L says that there is always a way on, and W that looking at small worlds is enough.
+// Those with an I are about payouts, and known by these names in its design; K is for evidence, P for pay-ins, A for
+// approvals, D for deliveries; L says that there is always a way on, and W that looking at small worlds is enough.
 rules! {
     I1: "A hold ends at most once: settled or released.",
         "The same money is booked out, or given back, twice.";
@@ -84,6 +84,12 @@ rules! {
         "Money is taken from a merchant on a provider's word, or no operator checks who is right.";
     P4: "A report of another amount books nothing, and an operator sees it until the case is closed.",
         "The provider has another amount than the books, and no operator asks which is right.";
+    A1: "A proposal is approved by as many different people as it needs, none of whom made the key of another.",
+        "One person moves money that two must agree to.";
+    A2: "An approved proposal is done once, and no other is done.",
+        "Money moves twice on one approval, or moves without one.";
+    A3: "A proposal is not approved after it has expired.",
+        "Money moves on what a person wanted long ago.";
     D1: "A delivery is DELIVERED only if its receiver has accepted it.",
         "None is moved; but the merchant is thought to know of money of which it was never notified.";
     D2: "A delivery that is known to be accepted is sent again only after a replay.",

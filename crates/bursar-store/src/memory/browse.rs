@@ -80,10 +80,10 @@ impl Browse for Memory {
         below: FlowId,
         limit: u32,
     ) -> Result<Vec<FlowId>, StoreError> {
-        let attempts = self.attempts.iter().filter(|((_, reference), _)| reference == text);
+        let has_reference = |flow: &&Flow| flow.references().any(|(_, name)| name == text);
+        let flows = self.all_flows().filter(has_reference).map(|flow| flow.id);
         let labels = self.labels.iter().filter(|(label, _)| label == text);
-        let found: BTreeSet<FlowId> =
-            attempts.map(|(_, flow)| *flow).chain(labels.map(|(_, flow)| *flow)).collect();
+        let found: BTreeSet<FlowId> = flows.chain(labels.map(|(_, flow)| *flow)).collect();
         Ok(found.range(..below).rev().take(at_most(limit)).copied().collect())
     }
 

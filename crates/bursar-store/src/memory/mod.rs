@@ -188,8 +188,12 @@ impl Memory {
         });
         let claimed = claimed.chain(plan.fair.iter().flat_map(|claim| self.claim_fair(claim)));
         let named = plan.attempts.iter().filter_map(|key| self.attempts.get(key).copied());
+        let made = plan.made_under.iter().flat_map(|keys| {
+            let known = self.keys.range(keys.first()..=keys.last());
+            known.map(|(_, known)| known.flow)
+        });
         let ids: BTreeSet<FlowId> =
-            plan.flows.iter().copied().chain(named).chain(claimed).collect();
+            plan.flows.iter().copied().chain(named).chain(made).chain(claimed).collect();
         ids.into_iter().filter_map(|id| self.flows.get(&id).cloned()).collect()
     }
 

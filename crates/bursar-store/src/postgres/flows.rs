@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bursar_core::flow::{DecodedFlow, Due, Flow};
 use bursar_core::idempotency::{Key, KnownKey};
-use bursar_core::ids::FlowId;
+use bursar_core::ids::{FlowId, KeyRange};
 use bursar_core::turn::{Commit, DueClaim, FlowWrite, ReadPlan};
 use futures_util::future::{join, join_all};
 use tokio_postgres::types::ToSql;
@@ -47,17 +47,8 @@ pub(super) async fn load(
 ) -> Result<(Vec<Arc<Flow>>, Vec<FlowId>), StoreError> {
     let mut rows = Vec::new();
     let mut named = plan.flows.clone();
-    if !plan.attempts.is_empty() {
-        let (channels, references): (Vec<&str>, Vec<&str>) = plan
-            .attempts
-            .iter()
-            .map(|(channel, reference)| (channel.as_str(), reference.as_str()))
-            .unzip();
-        let sql = "SELECT flow FROM attempts
-                   JOIN unnest($1::text[], $2::text[]) AS k (channel, reference) USING (channel, reference)";
-        for row in &session.query(sql, &[&channels, &references]).await? {
-            named.insert(FlowId::from_uuid(get(row, 0)?));
-        }
+    if !plan.attempts.is_empty() || !plan.made_under.is_empty() {
+        named.extend(referred(session, plan).await?);
     }
     if !named.is_empty() {
         let ids: Vec<Uuid> = named.iter().map(|id| id.uuid()).collect();
@@ -82,6 +73,28 @@ pub(super) async fn load(
         }
     }
     Ok((flows.into_values().collect(), unreadable))
+}
+
+/// The flows with the external references of the plan. A range of keys is one index probe.
+async fn referred(
+    session: &Session<'_, impl GenericClient>,
+    plan: &ReadPlan,
+) -> Result<Vec<FlowId>, StoreError> {
+    let names = plan.attempts.iter().map(|(channel, name)| (channel.as_str(), name.as_str()));
+    let (channels, references): (Vec<&str>, Vec<&str>) = names.unzip();
+    let ranges = plan.made_under.iter().map(|keys| (keys.first().to_vec(), keys.last().to_vec()));
+    let (first, last): (Vec<Vec<u8>>, Vec<Vec<u8>>) = ranges.unzip();
+    let sql = format!(
+        "SELECT flow FROM attempts
+               JOIN unnest($1::text[], $2::text[]) AS k (channel, reference) USING (channel, reference)
+               UNION ALL
+               SELECT made.flow FROM unnest($3::bytea[], $4::bytea[]) AS k (first, last)
+               CROSS JOIN LATERAL (SELECT flow FROM keys
+                   WHERE digest BETWEEN k.first AND k.last ORDER BY digest LIMIT {}) AS made",
+        KeyRange::SIZE
+    );
+    let rows = session.query(&sql, &[&channels, &references, &first, &last]).await?;
+    rows.iter().map(|row| Ok(FlowId::from_uuid(get(row, 0)?))).collect()
 }
 
 /// The stored keys of the plan.

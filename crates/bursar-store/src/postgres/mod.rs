@@ -8,8 +8,10 @@
 pub(crate) mod accounts;
 mod browse;
 mod closings;
+pub(crate) mod connect;
 mod control;
 pub(crate) mod copy;
+pub(crate) mod database;
 mod feed;
 mod flows;
 mod identity;
@@ -24,6 +26,7 @@ pub(crate) mod rows;
 mod save;
 pub(crate) mod session;
 mod tallies;
+mod tls;
 
 use std::time::Duration;
 
@@ -32,8 +35,10 @@ use bursar_core::ids::{BooksId, CommitId};
 use bursar_core::turn::{Commit, ReadPlan, ReadSet};
 use tokio_postgres::config::Host;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, NoTls, Transaction};
+use tokio_postgres::{Client, Transaction};
 
+use self::connect::{Connected, Use, connect};
+use self::database::{Database, parse};
 use self::merchants::Merchants;
 use self::session::{Session, Statements};
 use crate::chart_lines::ChartLines;
@@ -46,36 +51,12 @@ mod embedded {
     refinery::embed_migrations!("migrations/postgres");
 }
 
-/// Applies if the URL has no timeout.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The purpose of a connection.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Use {
-    Turns,
-    Reports,
-}
-
-impl Use {
-    /// Planner settings.
-    const fn plans(self) -> &'static str {
-        match self {
-            // Generic plans with one index probe per row, independent of the table statistics. Planning again would cost
-            // a small turn more than running the statements.
-            Self::Turns => {
-                "SET plan_cache_mode = force_generic_plan; SET enable_hashjoin = off; SET enable_mergejoin = off"
-            }
-            // Plans per query: a plan made on empty tables would stay bad.
-            Self::Reports => "SET plan_cache_mode = force_custom_plan",
-        }
-    }
-}
-
 #[derive(Debug)]
 pub struct Postgres {
-    config: Config,
+    database: Database,
     used_for: Use,
     pub(crate) client: Client,
+    is_encrypted: bool,
     pub(crate) statements: Statements,
     pub(crate) lines: ChartLines,
     merchants: Merchants,
@@ -136,6 +117,7 @@ impl Postgres {
             Host::Tcp(name) => name.clone(),
             Host::Unix(path) => path.display().to_string(),
         };
+        let config = &config.config;
         let hosts: Vec<String> = config.get_hosts().iter().map(host).collect();
         let database = config.get_dbname().or(config.get_user()).unwrap_or("postgres");
         format!("PostgreSQL at {}, database {database}", hosts.join(","))
@@ -143,7 +125,7 @@ impl Postgres {
 
     /// Whether a database holds books.
     pub async fn exists(url: &str) -> Result<bool, StoreError> {
-        let client = connect(&parse(url)?, Use::Reports).await?;
+        let Connected { client, .. } = connect(&parse(url)?, Use::Reports).await?;
         let found = client.query_one("SELECT to_regclass('head') IS NOT NULL", &[]).await;
         found.and_then(|row| row.try_get(0)).map_err(|error| classify(&error))
     }
@@ -155,23 +137,37 @@ impl Postgres {
 
     /// The version of the schema of existing books.
     pub(crate) async fn schema(url: &str) -> Result<SchemaVersion, StoreError> {
-        schema(&connect(&parse(url)?, Use::Reports).await?).await
+        schema(&connect(&parse(url)?, Use::Reports).await?.client).await
     }
 
-    /// Opens the books read-only. Fails if their schema is of another version.
+    /// Opens the books read-only, for reports that may take long. Fails if their schema is of another version.
     pub async fn reader(url: &str) -> Result<Self, StoreError> {
-        let config = parse(url)?;
-        let client = connect(&config, Use::Reports).await?;
-        schema(&client).await?.check()?;
-        Self::connected(config, Use::Reports, client).await
+        Self::open_reader(url, Use::Reports).await
     }
 
-    async fn connected(config: Config, used_for: Use, client: Client) -> Result<Self, StoreError> {
+    /// The same for short reads: a statement that takes long, or waits for a lock, fails.
+    pub async fn bounded_reader(url: &str) -> Result<Self, StoreError> {
+        Self::open_reader(url, Use::Reads).await
+    }
+
+    async fn open_reader(url: &str, used_for: Use) -> Result<Self, StoreError> {
+        let database = parse(url)?;
+        let connected = connect(&database, used_for).await?;
+        schema(&connected.client).await?.check()?;
+        Self::connected(database, used_for, connected).await
+    }
+
+    async fn connected(
+        database: Database,
+        used_for: Use,
+        Connected { client, is_encrypted }: Connected,
+    ) -> Result<Self, StoreError> {
         let lines = row::chart_lines(&client).await?;
         Ok(Self {
-            config,
+            database,
             used_for,
             client,
+            is_encrypted,
             statements: Statements::default(),
             lines,
             merchants: Merchants::default(),
@@ -180,16 +176,22 @@ impl Postgres {
         })
     }
 
-    pub(crate) async fn open_at(config: Config) -> Result<Self, StoreError> {
-        let mut client = connect(&config, Use::Turns).await?;
-        // One process at a time migrates the schema. The others wait, and then have nothing to do.
-        let lock = "SELECT pg_advisory_lock(7002114)";
+    pub(crate) async fn open_at(database: Database) -> Result<Self, StoreError> {
+        let mut connected = connect(&database, Use::Turns).await?;
+        let client = &mut connected.client;
+        // One process at a time migrates the schema. The others wait, however long it takes, and then have nothing to do.
+        let lock = "SET lock_timeout = 0; SELECT pg_advisory_lock(7002114)";
         client.batch_execute(lock).await.map_err(|error| classify(&error))?;
-        let migrated = embedded::migrations::runner().run_async(&mut client).await;
+        let migrated = embedded::migrations::runner().run_async(client).await;
         migrated.map_err(|error| StoreError::from_migration(&error))?;
-        let unlock = "SELECT pg_advisory_unlock(7002114)";
-        client.batch_execute(unlock).await.map_err(|error| classify(&error))?;
-        Self::connected(config, Use::Turns, client).await
+        let unlock = format!("SELECT pg_advisory_unlock(7002114); {}", Use::Turns.settings());
+        client.batch_execute(&unlock).await.map_err(|error| classify(&error))?;
+        Self::connected(database, Use::Turns, connected).await
+    }
+
+    /// Whether what is read and written can be overheard on its way to another machine.
+    pub(crate) fn is_overheard(&self) -> bool {
+        !self.is_encrypted && self.database.is_on_another_machine()
     }
 
     fn session(&self) -> Session<'_, Client> {
@@ -210,7 +212,8 @@ impl Postgres {
                 ));
             }
             self.seen.is_new_connection = true;
-            self.client = connect(&self.config, self.used_for).await?;
+            let connected = connect(&self.database, self.used_for).await?;
+            (self.client, self.is_encrypted) = (connected.client, connected.is_encrypted);
         }
         if self.seen.is_new_connection {
             self.statements = Statements::default();
@@ -228,33 +231,6 @@ async fn schema(client: &Client) -> Result<SchemaVersion, StoreError> {
     let found = client.query_one(schema::APPLIED, &[]).await;
     let applied = found.and_then(|row| row.try_get(0)).map_err(|error| classify(&error))?;
     Ok(SchemaVersion::new(applied, embedded::migrations::runner().get_migrations()))
-}
-
-pub fn parse(url: &str) -> Result<Config, StoreError> {
-    let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
-        StoreError::Unavailable(format!("the database URL cannot be read: {}", describe(&error)))
-    })?;
-    // A host that drops packets would otherwise block until the kernel's timeout.
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
-    }
-    Ok(config)
-}
-
-pub(crate) async fn connect(config: &Config, used_for: Use) -> Result<Client, StoreError> {
-    let (client, connection) = config.connect(NoTls).await.map_err(|error| {
-        StoreError::Unavailable(format!("PostgreSQL does not answer: {}", describe(&error)))
-    })?;
-    // The task ends with the connection. The next call on the client reports its error.
-    tokio::spawn(async move { drop(connection.await) });
-    // A process that stalls in a turn holds locks that all other turns wait for: the server ends its transaction, which
-    // rolls the turn back.
-    let settings = format!(
-        "SET enable_seqscan = off; SET jit = off; SET idle_in_transaction_session_timeout = '5s'; {}",
-        used_for.plans()
-    );
-    client.batch_execute(&settings).await.map_err(|error| classify(&error))?;
-    Ok(client)
 }
 
 impl Store for Postgres {

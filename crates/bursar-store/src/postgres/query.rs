@@ -202,9 +202,9 @@ impl Query for Postgres {
 
     async fn read_at_one_moment(&mut self) -> Result<(), StoreError> {
         self.reconnect().await?;
-        // A report holds no lock that a turn waits for, so it needs no timeout.
+        // A report holds no lock that a turn waits for, so it needs no timeout. The timeout of its own locks stays.
         let sql = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
-             SET LOCAL idle_in_transaction_session_timeout = 0";
+             SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0";
         self.client.batch_execute(sql).await.map_err(|error| classify(&error))?;
         self.is_of_one_moment = true;
         Ok(())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bursar_core::flow::Review;
-use bursar_core::ids::FlowId;
+use bursar_core::ids::{BooksId, FirstReferences, FlowId, KeyRange};
 use bursar_core::ledger::verify::LabelDigest;
 use bursar_core::turn::{Commit, ReviewChange, Tally};
 use tokio_postgres::types::ToSql;
@@ -158,8 +158,16 @@ pub(super) async fn known_as(
             SELECT flow FROM attempts a WHERE a.channel = issuers.channel AND a.reference = $1 LIMIT 1) a
         WHERE a.flow < $2
         UNION
+        SELECT flow FROM keys WHERE digest BETWEEN $4 AND $5 AND flow < $2
+        UNION
         SELECT flow FROM (SELECT flow FROM labels WHERE label = $1 AND flow < $2 ORDER BY flow DESC LIMIT $3) l
         ORDER BY 1 DESC LIMIT $3";
-    let rows = session.query(sql, &[&text, &below.uuid(), &i64::from(limit)]).await?;
+    let books = session.query("SELECT id FROM books", &[]).await?;
+    let books: Option<Uuid> = books.first().map(|row| get(row, 0)).transpose()?;
+    let keys = books.and_then(|id| FirstReferences::of(BooksId::from_uuid(id)).keys(text));
+    let (first, last) = (keys.map(KeyRange::first), keys.map(KeyRange::last));
+    let (first, last) = (first.as_ref().map(|it| &it[..]), last.as_ref().map(|it| &it[..]));
+    let values: [&(dyn ToSql + Sync); 5] = [&text, &below.uuid(), &i64::from(limit), &first, &last];
+    let rows = session.query(sql, &values).await?;
     rows.iter().map(|row| Ok(FlowId::from_uuid(get(row, 0)?))).collect()
 }

@@ -29,6 +29,10 @@ pub(super) fn load(
     for (channel, reference) in &plan.attempts {
         ids.extend(one(connection, sql, [channel, reference], |row| flow_id(row, 0))?);
     }
+    let sql = "SELECT flow FROM keys WHERE digest BETWEEN ?1 AND ?2";
+    for keys in &plan.made_under {
+        ids.extend(all(connection, sql, [keys.first(), keys.last()], |row| flow_id(row, 0))?);
+    }
     for claim in &plan.due {
         ids.extend(claimed(connection, claim)?);
     }
@@ -261,7 +265,7 @@ fn update<'c>(
         "UPDATE flows SET status = ?2, version = ?3, sequence = ?4, state = ?5, updated_at = ?6
                WHERE id = ?1 AND version = ?7";
     let mut statement = prepare(connection, sql)?;
-    for (FlowWrite { before, after }, state) in changes {
+    for (FlowWrite { before, after, .. }, state) in changes {
         let Some(before) = before else { continue };
         let id = after.id.uuid();
         let values = params![

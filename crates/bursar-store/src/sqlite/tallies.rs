@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bursar_core::flow::Review;
-use bursar_core::ids::FlowId;
+use bursar_core::ids::{BooksId, FirstReferences, FlowId, KeyRange};
 use bursar_core::ledger::verify::LabelDigest;
 use bursar_core::turn::{Commit, FlowWrite, ReviewChange, Tally};
 use rusqlite::{Connection, Row, params};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::classify;
 use super::flows::flow_id;
-use super::load::{all, prepare};
+use super::load::{all, one, prepare};
 use super::row::get;
 use super::save::write;
 use crate::StoreError;
@@ -136,7 +136,15 @@ pub(super) fn known_as(
         SELECT a.flow FROM issuers CROSS JOIN attempts a ON a.channel = issuers.channel AND a.reference = ?1
         WHERE a.flow < ?2
         UNION
+        SELECT flow FROM keys WHERE digest BETWEEN ?4 AND ?5 AND flow < ?2
+        UNION
         SELECT flow FROM (SELECT flow FROM labels WHERE label = ?1 AND flow < ?2 ORDER BY flow DESC LIMIT ?3)
         ORDER BY 1 DESC LIMIT ?3";
-    all(connection, sql, params![text, below.uuid().as_bytes(), limit], |row| flow_id(row, 0))
+    let books = one(connection, "SELECT id FROM books", [], |row| get(row, 0))?;
+    let books = books.map(|id| BooksId::from_uuid(Uuid::from_bytes(id)));
+    let keys = books.and_then(|books| FirstReferences::of(books).keys(text));
+    let (first, last) = (keys.map(KeyRange::first), keys.map(KeyRange::last));
+    let below = below.uuid();
+    let values = params![text, below.as_bytes(), limit, first, last];
+    all(connection, sql, values, |row| flow_id(row, 0))
 }

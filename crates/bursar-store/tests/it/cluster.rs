@@ -1,5 +1,6 @@
 //! A private PostgreSQL server with its own data directory and socket. Dropping it stops the server.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,6 +36,10 @@ impl Cluster {
             "initdb",
             &["-D", &data, "-A", "trust", "-U", "bursar", "--no-sync", "-E", "UTF8"],
         );
+        // In the file, so that a test may append other settings: the last one counts.
+        let settings =
+            std::fs::OpenOptions::new().append(true).open(format!("{data}/postgresql.conf"));
+        writeln!(settings.unwrap(), "listen_addresses = ''").unwrap();
         cluster.start_server();
         cluster
     }
@@ -42,7 +47,7 @@ impl Cluster {
     pub(crate) fn start_server(&self) {
         // After a crash the server syncs its file system at once: syncing file by file takes a minute on a slow disk.
         let options = format!(
-            "-k {} -c listen_addresses='' -c shared_buffers=64MB -c recovery_init_sync_method=syncfs",
+            "-k {} -c shared_buffers=64MB -c recovery_init_sync_method=syncfs",
             self.scratch.path().display()
         );
         let log = self.scratch.path().join("log").display().to_string();

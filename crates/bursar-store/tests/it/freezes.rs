@@ -1,6 +1,7 @@
 //! Freezes on every store: one operator freezes, two operators unfreeze.
 
 use bursar_core::flow::Accepted;
+use bursar_core::four_eyes::Signature;
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::payouts::submit_lane;
 use bursar_core::rejection::Rejection;
@@ -26,8 +27,7 @@ async fn what_is_frozen_is_not_sent(store: impl Store + Query) {
     {
         let change = |actor: &str, action| FreezeChange {
             scope: scope.clone(),
-            actor: actor.to_owned(),
-            is_approver: true,
+            by: Signature::new(actor, true),
             action,
         };
         let freeze = change("a", FreezeAction::Freeze { reason: "odd numbers".to_owned() });

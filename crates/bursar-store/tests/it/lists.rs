@@ -63,6 +63,7 @@ async fn decide<S: Store + Query>(
         expected_version: flow.version,
         actor: "eve".to_owned(),
         is_approver: true,
+        made_by: vec![],
     };
     let given = desk.ask(Resolve { key: key(name), resolution }).await?;
     Ok(View::clone(&given.view))

@@ -1,9 +1,10 @@
 //! Random requests about few payouts, so that requests collide: create, claim, outcome, query, callback, cancel, resolve.
 
 use bursar_core::flow::{self, ClaimDue, EffectOutcome};
+use bursar_core::four_eyes::Signature;
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::idempotency::Key;
-use bursar_core::ids::{BooksId, FlowId, PayInId, PayoutId, first_reference};
+use bursar_core::ids::{BooksId, FirstReferences, FlowId, PayInId, PayoutId};
 use bursar_core::ledger::Admission;
 use bursar_core::payins::{CloseCase, NewPayIn, ProviderStatus};
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
@@ -71,7 +72,7 @@ pub(crate) fn body(
     let made = &mut known.payouts;
     if name == "create" {
         let payout = new_payout(&format!("m{a}"), &amount.to_string());
-        let reference = first_reference(BooksId::NONE, &payout.merchant, &key.digest());
+        let reference = FirstReferences::of(BooksId::NONE).of_key(&key.digest());
         made.push((PayoutId::new(admission.now, &admission.seed, 0), reference));
         return payouts::Create { key, payout, actor: None, workflow: None }.into();
     }
@@ -125,17 +126,22 @@ pub(crate) fn body(
             payouts::Cancel { key, cancellation }.into()
         }
         _ => {
-            let decision = [Decision::ConfirmPaid, Decision::ConfirmNotPaid, Decision::NewAttempt];
-            let resolution = Resolution {
-                id,
-                decision: decision[usize::from(a)],
-                evidence: detail(),
-                expected_version: u64::from(b),
-                actor: text("ops"),
-                is_approver: true,
-            };
+            let resolution = resolution(id, (a, b), detail());
             payouts::Resolve { key, resolution }.into()
         }
+    }
+}
+
+fn resolution(id: PayoutId, (a, b): (u8, u8), evidence: String) -> Resolution {
+    let decision = [Decision::ConfirmPaid, Decision::ConfirmNotPaid, Decision::NewAttempt];
+    Resolution {
+        id,
+        decision: decision[usize::from(a)],
+        evidence,
+        expected_version: u64::from(b),
+        actor: "ops".to_owned(),
+        is_approver: true,
+        made_by: vec![],
     }
 }
 
@@ -170,7 +176,7 @@ fn freeze_change(name: &str, a: u8, b: u8) -> FreezeChange {
         "freeze" => FreezeAction::Freeze { reason: "said so".to_owned() },
         _ => FreezeAction::Unfreeze { reason: String::new() },
     };
-    FreezeChange { scope, actor: format!("ops{a}"), is_approver: b != 3, action }
+    FreezeChange { scope, by: Signature::new(&format!("ops{a}"), b != 3), action }
 }
 
 /// The provider's name for each status of `ProviderStatus::ALL`: stored texts must not depend on names of types.

@@ -219,6 +219,7 @@ async fn unconfirmed_and_resolved<S: Store + Query>(payments: &mut Payments<'_, 
             expected_version,
             actor: "ops".to_owned(),
             is_approver: false,
+            made_by: vec![],
         },
     };
     assert_eq!(code(payments.desk.ask(resolve("r0", version - 1)).await), "stale_version");

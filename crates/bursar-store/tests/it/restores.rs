@@ -1,7 +1,8 @@
 //! A restore of the books on every store: what is held back, what a report proves, and the two people who end it.
 
 use bursar_core::flow::{Accepted, ClaimDue};
-use bursar_core::ids::{BooksId, PayoutId, first_reference};
+use bursar_core::four_eyes::Signature;
+use bursar_core::ids::{BooksId, FirstReferences, PayoutId};
 use bursar_core::payouts::{
     Answer, Cancel, Cancellation, LANE, Order, ReportedPayment, ReportedStatus, submit_lane,
 };
@@ -16,7 +17,8 @@ use crate::stores::on_every_store;
 use crate::workload::rules;
 
 fn change(actor: &str, action: RestoreAction) -> RestoreChange {
-    RestoreChange { actor: actor.to_owned(), is_approver: true, action }
+    let by = Signature::new(actor, true);
+    RestoreChange { by, action }
 }
 
 fn status(answer: Result<Accepted, Rejection>) -> &'static str {
@@ -111,7 +113,7 @@ async fn a_report_is_read_before_a_repeated_request_is_sent(store: impl Store + 
     desk.accepted(change("ops", RestoreAction::Begin { reason: "a copy".to_owned() })).await;
     desk.now += SignedDuration::from_hours(2);
     let repeated = create("lost", "10");
-    let reference = first_reference(BooksId::NONE, "m1", &repeated.key.digest());
+    let reference = FirstReferences::of(BooksId::NONE).of_key(&repeated.key.digest());
     let (status, amount, currency) = (ReportedStatus::Paid, None, None);
     let rows = vec![(reference, ReportedPayment { status, amount, currency })];
     let (channel, digest) = ("wallet".to_owned(), "d1".to_owned());

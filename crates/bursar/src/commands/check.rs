@@ -54,6 +54,7 @@ impl Arguments {
         let rules = config.rules(rulebook)?;
         config.connections(&rules)?;
         config.callbacks()?;
+        config.http_limits()?;
         for channel in rules.channels.values() {
             let currencies: Vec<&str> = channel.currencies.iter().map(Currency::code).collect();
             terminal::say(&format!(

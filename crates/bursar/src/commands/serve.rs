@@ -21,7 +21,7 @@ use bursar_node::terminal;
 use bursar_server::{Settings, WebhookSettings, key_digest};
 use bursar_store::{ClockKind, Location};
 use clap::Args;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
@@ -54,6 +54,9 @@ pub(crate) struct Arguments {
 /// How long a stopping process waits for effects in flight. The next process queries the channels about effects that did
 /// not complete.
 const DRAIN: Duration = Duration::from_secs(20);
+
+/// Connections that wait to be accepted; the system may allow fewer.
+const BACKLOG: u32 = 4_096;
 
 impl Arguments {
     pub(crate) fn run(self, config: Option<&Path>) -> Result<(), Failure> {
@@ -113,7 +116,7 @@ impl Arguments {
         let serving = serve(listener, node.host(), location, rules, settings, closed);
         tokio::pin!(serving);
         let ended = tokio::select! {
-            served = &mut serving => return served,
+            () = &mut serving => return Err(Failure::new("the API has ended by itself. Start it again, and report this")),
             _ = &mut node.ended => {
                 return node.join().and(Err(Failure::new("the engine has ended by itself. Start it again, and report this")));
             }
@@ -158,7 +161,13 @@ fn announce(location: &Location, engine: EngineName, rules: &Rules, can_sign: bo
 }
 
 pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| {
+    let bound = async {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    bound.await.map_err(|error| {
         Failure::new(format!("cannot listen on {address}: {error}. Choose another address"))
     })
 }
@@ -172,9 +181,11 @@ pub(super) fn settings(
     Ok(Settings {
         admin_key: admin_key.map(|key| key_digest(&key)),
         rate_limit_per_s: config.api.rate_limit_per_s,
+        http: config.http_limits()?,
         callbacks: config.callbacks()?,
         alerts: config.alert_limits(),
         has_test_clock,
+        answer_timeout: config.answer_timeout(),
         webhooks: WebhookSettings { brand: config.webhooks.brand.clone(), sender, vault: None },
     })
 }

@@ -104,7 +104,7 @@ impl Caller {
 }
 
 impl Answer {
-    fn read(text: &str, has_body: bool) -> Option<Self> {
+    pub(crate) fn read(text: &str, has_body: bool) -> Option<Self> {
         let (head, body) = text.split_once("\r\n\r\n")?;
         let mut lines = head.lines();
         let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;

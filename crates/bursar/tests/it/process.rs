@@ -35,8 +35,25 @@ impl Process {
         variables: &[(&str, &str)],
         log: Stdio,
     ) -> Option<Self> {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_bursar"))
-            .args(arguments)
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bursar"));
+        Self::run(command.args(arguments), variables, log)
+    }
+
+    /// Starts the process with a limit of open files.
+    pub(crate) fn start_with_files(
+        most: u32,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut command = Command::new("sh");
+        let limited = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_bursar")]).args(arguments);
+        let started = Self::run(&mut command, variables, Stdio::inherit());
+        started.expect("it says where it listens")
+    }
+
+    fn run(command: &mut Command, variables: &[(&str, &str)], log: Stdio) -> Option<Self> {
+        let mut child = command
             .env("XDG_STATE_HOME", state_home())
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())

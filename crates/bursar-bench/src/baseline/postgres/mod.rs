@@ -7,22 +7,22 @@ use bursar_core::ledger::{Account, Transaction};
 use bursar_core::money::Currency;
 use bursar_core::numscript::Name;
 use bursar_store::bulk::postgres::{
-    Connection, Copy, Field, PACKED, Session, chart_line, classify, codes, connect, connection,
-    copy_attempts, copy_due, copy_events, copy_flows, copy_holds, copy_keys, header, in_order,
-    open, parse,
+    Connection, Copy, Database, Field, PACKED, Session, chart_line, classify, codes, connect,
+    connection, copy_attempts, copy_due, copy_events, copy_flows, copy_holds, copy_keys, header,
+    in_order, open, parse,
 };
 use bursar_store::bulk::{ChartLines, NewLines};
 use bursar_store::{Location, Postgres, StoreError};
 use futures_util::future::join;
+use tokio_postgres::Transaction as Client;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Config, Transaction as Client};
 
 use super::{Baseline, NO_TIMERS, Rows, timers};
 
 #[derive(Debug)]
 pub(crate) struct PostgresBaseline {
     books: Postgres,
-    server: Config,
+    server: Database,
     name: String,
     follows_recipe: bool,
 }
@@ -52,9 +52,7 @@ impl PostgresBaseline {
         }
         let sql = format!("CREATE DATABASE {name} TEMPLATE template0");
         client.batch_execute(&sql).await.map_err(|error| classify(&error))?;
-        let mut config = server.clone();
-        config.dbname(&name);
-        let books = open(config).await?;
+        let books = open(server.named(&name)).await?;
         Ok(Self { books, server, name, follows_recipe: false })
     }
 
@@ -77,9 +75,7 @@ impl PostgresBaseline {
 
     /// Another connection to the same books, for another writer.
     pub(crate) async fn another(&self) -> Result<Postgres, StoreError> {
-        let mut config = self.server.clone();
-        config.dbname(&self.name);
-        open(config).await
+        open(self.server.named(&self.name)).await
     }
 
     /// Drops the database.

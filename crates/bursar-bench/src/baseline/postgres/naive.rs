@@ -52,7 +52,7 @@ async fn key(session: &Session<'_, Client<'_>>, known: &KnownKey) -> Result<(), 
 }
 
 async fn flow(session: &Session<'_, Client<'_>>, change: &FlowWrite) -> Result<(), StoreError> {
-    let FlowWrite { before, after } = change;
+    let FlowWrite { before, after, .. } = change;
     let id = after.id.uuid();
     if before.is_some() {
         let sql = "SELECT state FROM flows WHERE id = $1 FOR UPDATE";

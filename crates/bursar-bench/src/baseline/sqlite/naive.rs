@@ -49,7 +49,7 @@ fn key(connection: &Connection, known: &KnownKey) -> rusqlite::Result<()> {
 }
 
 fn flow(connection: &Connection, change: &FlowWrite) -> rusqlite::Result<()> {
-    let FlowWrite { before, after } = change;
+    let FlowWrite { before, after, .. } = change;
     let uuid = after.id.uuid();
     let id = uuid.as_bytes().as_slice();
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);

@@ -63,6 +63,22 @@ fn inner_addresses_of_both_kinds_are_refused() {
         "169.254.169.254",
         "2852039166",
         "100.100.100.200",
+        "168.63.129.16",
+        "2822734096",
+        "0xa8.0x3f.0x81.0x10",
+        "0250.077.0201.020",
+        "168.63.129.16.",
+        "0.0.0.0",
+        "100.64.0.1",
+        "192.0.0.8",
+        "198.18.0.1",
+        "[::ffff:168.63.129.16]",
+        "[64:ff9b::a83f:8110]",
+        "[2002:a83f:8110::]",
+        "[2606:2800:220:1:0:5efe:10.0.0.1]",
+        "[2606:2800:220:1:200:5efe:a9fe:a9fe]",
+        "[2606:2800:220:1:100:5efe:7f00:1]",
+        "[2606:2800:220:1:300:5efe:7f00:1]",
         "192.168.1.1",
         "255.255.255.255",
         "[fd00:ec2::254]",
@@ -111,13 +127,21 @@ fn only_https_is_sent_to() {
 /// A5: forms that a browser accepts.
 #[test]
 fn odd_forms_lead_to_the_same_address() {
-    for url in [
-        "https:127.0.0.1",
-        "https:/127.0.0.1",
-        "https:///127.0.0.1/",
-        r"https://127.0.0.1\@good.com",
-    ] {
+    for url in ["https:127.0.0.1", "https:/127.0.0.1", "https:///127.0.0.1/"] {
         assert!(matches!(refused(url), RefusedUrl::Address(_)), "{url}");
+    }
+    for url in [
+        r"https://127.0.0.1\@good.com",
+        r"https://good.com\@127.0.0.1",
+        r"https:\\good.com",
+        r"http:\\127.0.0.1",
+        r"https:/\good.com/",
+        r"https://good.com\.evil.com/",
+        r"https://good.com/a\b",
+    ] {
+        assert_eq!(refused(url), RefusedUrl::Backslash, "{url}");
+        let allowed = policy(&["good.com", "127.0.0.1"], &[]);
+        assert_eq!(allowed.check(url).unwrap_err(), RefusedUrl::Backslash, "{url}");
     }
     for url in [
         "",
@@ -225,6 +249,10 @@ fn the_borders_of_the_public_internet_are_where_they_should_be() {
         ("100.127.255.255", false),
         ("100.128.0.0", true),
         ("126.255.255.255", true),
+        ("168.63.129.15", true),
+        ("168.63.129.17", true),
+        ("2606::5ffe:a00:1", true),
+        ("2606::400:5efe:a00:1", true),
         ("128.0.0.0", true),
         ("172.15.255.255", true),
         ("172.31.255.255", false),
@@ -267,7 +295,7 @@ fn inner(seed: u32, which: u8) -> Ipv4Addr {
 }
 
 /// Every known way to carry an IPv4 address inside an IPv6 one.
-fn embeddings(address: Ipv4Addr) -> [Ipv6Addr; 6] {
+fn embeddings(address: Ipv4Addr) -> [Ipv6Addr; 8] {
     let bits = u128::from(u32::from(address));
     let at = |prefix: u128, shift: u32| Ipv6Addr::from(prefix | (bits << shift));
     [
@@ -277,6 +305,8 @@ fn embeddings(address: Ipv4Addr) -> [Ipv6Addr; 6] {
         at(0x0064_ff9b_0001 << 80, 0),
         at(0x2002 << 112, 80),
         at(0x2001 << 112, 0),
+        at(0x2606 << 112 | 0x5efe << 32, 0),
+        at(0x2606 << 112 | 0x0200_5efe << 32, 0),
     ]
 }
 

@@ -104,6 +104,21 @@ impl LastEvent {
     }
 }
 
+impl LastEvent {
+    /// Whether the event and today's view of the flow have the same value in each of these fields, for a kind without an
+    /// amount.
+    pub(crate) fn equals_where(&self, flow: &Flow, is_compared: impl Fn(&str) -> bool) -> bool {
+        let read = |text: &str| {
+            serde_json::from_str::<Fields>(text).ok().map(|mut fields| {
+                fields.retain(|name, _| is_compared(name));
+                fields
+            })
+        };
+        let view = read(&FlowView::new(flow).encode());
+        view.is_some() && read(&self.data) == view
+    }
+}
+
 impl Verifier<'_> {
     /// The records to look up for a page of flows.
     pub fn plan_flows(&self, flows: &[Flow]) -> ReadPlan {

@@ -15,6 +15,7 @@ fn a_decision_stands_until_new_evidence_arrives() {
         evidence,
         needs_two: false,
         is_approver: true,
+        made_by: vec![],
     });
     let failed = Answer::Failed { detail: "timeout".to_owned() };
     let noise = [
@@ -48,6 +49,7 @@ fn two_operators_must_make_the_same_decision() {
             evidence,
             needs_two: true,
             is_approver: true,
+            made_by: vec![],
         })
     };
     let first = [decided("a", Decision::ConfirmNotPaid)];

@@ -147,6 +147,7 @@ fn events() -> Vec<Event> {
             evidence: text(),
             needs_two: false,
             is_approver: true,
+            made_by: vec![],
         })
     };
     vec![
@@ -310,6 +311,7 @@ fn a_returned_attempt_is_not_the_settled_one() {
         evidence,
         needs_two: false,
         is_approver: true,
+        made_by: vec![],
     });
     let events = [received(1, Verdict::Returned), received(2, Verdict::Paid), decided];
     let (payout, booked) = after(stuck, &channel(), &events);

@@ -144,7 +144,15 @@ fn no_decision_that_frees_money_is_made_before_the_channel_has_answered() {
     let decided = |decision| {
         let (actor, evidence) = ("ops".to_owned(), "looked".to_owned());
         let (needs_two, is_approver) = (false, true);
-        Event::Decided(ManualDecision { decision, actor, is_approver, evidence, needs_two })
+        let made_by = vec![];
+        Event::Decided(ManualDecision {
+            decision,
+            actor,
+            is_approver,
+            made_by,
+            evidence,
+            needs_two,
+        })
     };
     for decision in [Decision::ConfirmNotPaid, Decision::NewAttempt] {
         let refused = step(&stuck, &decided(decision), &restored(&channel, 100)).unwrap_err();

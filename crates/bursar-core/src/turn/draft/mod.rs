@@ -1,10 +1,12 @@
 //! A commit under construction. Its fields are private: domains write through the methods here.
 
+mod approval;
 mod control;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::commit::mark_keyed;
 use super::record_cache::RecordCache;
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Effect, Flow, FlowView, Kind, Listed};
@@ -38,6 +40,7 @@ impl<K: Listed> RenderedReply<K> {
 }
 
 /// A commit under construction: the records after the requests that are decided so far.
+#[derive(Clone)]
 pub(crate) struct Draft<'r> {
     rules: &'r Rules,
     ledger: Ledger,
@@ -65,6 +68,8 @@ pub(crate) struct Draft<'r> {
     records: RecordCache,
     /// Number and time of the last commit before the turn.
     last_commit: (u64, Option<Timestamp>),
+    /// The request that is decided was approved by as many people as it needs.
+    is_approved: bool,
 }
 
 impl<'r> Draft<'r> {
@@ -97,6 +102,7 @@ impl<'r> Draft<'r> {
             control,
             records: RecordCache::read(registry, unreadable_records),
             last_commit,
+            is_approved: false,
         }
     }
 
@@ -105,10 +111,12 @@ impl<'r> Draft<'r> {
         let Self { ledger, flows, closings, mut keys, events, audit, effects, .. } = self;
         let (records, relied_on) = self.records.into_writes();
         let flows = flows.into_changed();
-        let flows: Vec<_> = flows.map(|(_, before, after)| FlowWrite { before, after }).collect();
+        let write = |(_, before, after)| FlowWrite { before, after, is_keyed: false };
+        let mut flows: Vec<_> = flows.map(write).collect();
         let tallies = tally_changes(&flows);
         let mut new_keys = Vec::with_capacity(self.new_keys.len());
         new_keys.extend(self.new_keys.iter().filter_map(|digest| keys.remove(digest)));
+        mark_keyed(&mut flows, &new_keys, self.rules.books);
         let rest = ledger.into_commit(answers);
         let keys = new_keys;
         Commit {
@@ -178,6 +186,11 @@ impl<'r> Draft<'r> {
     /// Number and time of the last commit before the turn.
     pub(crate) fn last_commit(&self) -> (u64, Option<Timestamp>) {
         self.last_commit
+    }
+
+    /// The transactions that are posted so far.
+    pub(crate) fn transactions(&self) -> &[Transaction] {
+        self.ledger.transactions()
     }
 
     /// Adds an effect to run after the commit is saved.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bursar_core::four_eyes::Signature;
 use bursar_core::freezes::{self, FreezeAction, FreezeChange, Scope};
 use bursar_core::ids::TransactionId;
 use bursar_core::ledger::{self, LedgerEvent, Post, Posted};
@@ -66,8 +67,8 @@ impl Admins {
         };
         let switch = |scope: &Scope, person: usize, action| {
             let (actor, is_approver) = PEOPLE.get(person).copied().unwrap_or_default();
-            FreezeChange { scope: scope.clone(), actor: actor.to_owned(), is_approver, action }
-                .into()
+            let by = Signature::new(actor, is_approver);
+            FreezeChange { scope: scope.clone(), by, action }.into()
         };
         let reason = || "drill".to_owned();
         match task {

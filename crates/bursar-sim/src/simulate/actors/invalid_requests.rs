@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bursar_core::four_eyes::Signature;
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{PayoutId, Seed, TransactionId};
@@ -190,6 +191,9 @@ fn records() -> Vec<Body> {
     let open = |id: &str, name: &str| Change::OpenMerchant { id: text(id), name: text(name) };
     let key = Change::IssueKey {
         name: text("key"),
+        person: text("key"),
+        made_by: Vec::new(),
+        is_setup: false,
         role: Role::Merchant,
         merchant: None,
         digest: [7; 32],
@@ -204,8 +208,7 @@ fn records() -> Vec<Body> {
         register(alter),
         FreezeChange {
             scope: Scope::Global,
-            actor: text("careless"),
-            is_approver: false,
+            by: Signature::new("careless", false),
             action: FreezeAction::Unfreeze { reason },
         }
         .into(),

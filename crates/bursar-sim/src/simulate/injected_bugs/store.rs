@@ -107,7 +107,7 @@ fn overwrite(commit: &mut Commit, found: &ReadSet) {
         after.received = received_before.saturating_add(*received);
         *least_opening = None;
     }
-    for FlowWrite { before, after } in &mut commit.flows {
+    for FlowWrite { before, after, .. } in &mut commit.flows {
         *before = found.flows.iter().find(|flow| flow.id == after.id).cloned();
     }
     for HoldWrite { key, before, .. } in &mut commit.holds {

@@ -65,6 +65,7 @@ impl Operators {
             expected_version: flow.version.saturating_sub(u64::from(is_stale)),
             actor: actor.to_owned(),
             is_approver,
+            made_by: Vec::new(),
         };
         let about = scene.audit.name(flow.id);
         scene.say(&about, format!("{actor} decides {decision:?}"));
@@ -78,7 +79,7 @@ impl Operators {
             Some(ReviewReason::Case) => return Decision::CloseCase,
             // Rejected: there is no case.
             None if !scene.is_calm && self.dice.chance(200) => return Decision::CloseCase,
-            Some(ReviewReason::Stuck) | None => {}
+            Some(ReviewReason::Stuck | ReviewReason::Approval) | None => {}
         }
         let channel = &payout.terms.channel;
         let names = payout.attempts.iter().map(|known| (channel.clone(), known.reference.clone()));

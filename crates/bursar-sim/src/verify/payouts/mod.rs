@@ -153,7 +153,15 @@ impl Around {
         let evidence = "checked".to_owned();
         let needs_two = self.profile.operators == Operators::Two;
         let actor = actor(is_approver).to_owned();
-        Event::Decided(ManualDecision { decision, actor, is_approver, evidence, needs_two })
+        let made_by = Vec::new();
+        Event::Decided(ManualDecision {
+            decision,
+            actor,
+            is_approver,
+            made_by,
+            evidence,
+            needs_two,
+        })
     }
 }
 

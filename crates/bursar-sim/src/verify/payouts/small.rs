@@ -269,7 +269,7 @@ impl Small {
             released_by: None,
             proposal: self.proposal.map(|(decision, is_approver)| {
                 let actor = actor(is_approver).to_owned();
-                Proposal { decision, actor, is_approver }
+                Proposal { decision, actor, is_approver, made_by: Vec::new() }
             }),
             recheck: self.recheck.map(SmallRecheck::recheck),
         }

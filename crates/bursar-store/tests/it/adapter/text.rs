@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bursar_core::approvals;
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::host::{
     self, ClaimOutbox, ClaimedEntry, NextAction, OutboxEntry, Poll, PollReply,
@@ -129,6 +130,10 @@ pub(crate) fn answer(answer: &Answer) -> String {
         Reply::PayIns(payins::Reply::PayIn(it) | payins::Reply::Report(ReportReply::PayIn(it))) => {
             json!(["flow", FlowView::PayIn(Arc::clone(&it.view)).encode(), it.is_replay])
         }
+        Reply::Approvals(approvals::Reply::Proposed(it)) => {
+            json!(["flow", FlowView::Approval(Arc::clone(&it.view)).encode(), it.is_replay])
+        }
+        Reply::Approvals(approvals::Reply::Decided(it)) => json!(["decided", it.view]),
         Reply::Flows(flow::Reply::Claimed(it)) | Reply::Webhooks(webhooks::Reply::Claimed(it)) => {
             json!(["woken", claim(it)])
         }

@@ -53,6 +53,7 @@ fn of_payouts() -> Vec<payouts::Event> {
             decision,
             actor,
             is_approver,
+            made_by: vec![],
             evidence,
             needs_two: !is_approver,
         })

@@ -133,7 +133,8 @@ fn rest() -> Vec<Payout> {
     ];
     let proposed = rulings.map(|decision| {
         let is_approver = decision == Decision::ConfirmPaid;
-        let proposal = Some(Proposal { decision, actor: "ops/key_1".to_owned(), is_approver });
+        let actor = "ops/key_1".to_owned();
+        let proposal = Some(Proposal { decision, actor, is_approver, made_by: vec![] });
         let wait = Wait::Until(at(100));
         let state = State::Stuck { reason: StuckReason::Ambiguous, wait };
         Payout { proposal, ..payout(state) }
@@ -145,6 +146,7 @@ fn rest() -> Vec<Payout> {
         decision: Decision::CloseCase,
         actor: "ops/key_1".to_owned(),
         is_approver: false,
+        made_by: vec![],
     };
     let others = [
         Payout { settled: Some(2), ..payout(State::Success) },

@@ -1,6 +1,7 @@
 //! Registry records and freezes.
 
-use bursar_core::freezes::{Approval, Freeze, Scope};
+use bursar_core::four_eyes::Signature;
+use bursar_core::freezes::{Freeze, Scope};
 use bursar_core::ids::{DeliveryId, EndpointId, Seed};
 use bursar_core::payouts::Beneficiary;
 use bursar_core::registry::{
@@ -38,7 +39,7 @@ pub(super) fn freezes() -> (Vec<String>, Vec<String>) {
         lifted_by: None,
     };
     let lifted = |is_approver| Freeze {
-        lifted_by: Some(Approval { actor: "ops2".to_owned(), is_approver }),
+        lifted_by: Some(Signature::new("ops2", is_approver)),
         ..freeze.clone()
     };
     let freezes = [freeze.clone(), lifted(false), lifted(true)];
@@ -79,6 +80,8 @@ fn beneficiaries() -> Vec<BeneficiaryRecord> {
 fn keys() -> Vec<ApiKey> {
     let key = |role, merchant: Option<&str>| ApiKey {
         name: "till 7".to_owned(),
+        person: None,
+        made_by: vec![],
         role,
         merchant: merchant.map(str::to_owned),
         digest: "00ff".repeat(16),

@@ -3,6 +3,7 @@
 //! The scenario writes `database.jsonl`. Another test loads that file into an empty database, verifies and lists it, and
 //! continues from it: this is how a new version uses a database of an earlier one.
 
+use bursar_core::four_eyes::Signature;
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::ids::PayoutId;
 use bursar_core::payouts::{Cancellation, Event, Outcome, submit_lane};
@@ -117,7 +118,15 @@ fn changes() -> [Change; 5] {
     let (role, merchant) = (Role::Merchant, Some(text("m1")));
     [
         Change::AddBeneficiary { merchant: text("m1"), details },
-        Change::IssueKey { name: text("till 7"), role, merchant, digest },
+        Change::IssueKey {
+            name: text("till 7"),
+            person: text("till 7"),
+            role,
+            merchant,
+            digest,
+            made_by: vec![],
+            is_setup: false,
+        },
         Change::RevokeKey { id: bursar_core::registry::ApiKey::id_of(&digest).to_string() },
         Change::SetAlert { name: text("stuck"), is_raised: true, detail: text("1 payout") },
         Change::SetAlert { name: text("stuck"), is_raised: false, detail: String::new() },
@@ -128,7 +137,8 @@ fn freeze_changes() -> [Body; 3] {
     let text = |text: &str| text.to_owned();
     let change = |scope: &Scope, actor: &str, action| {
         let (scope, actor) = (scope.clone(), text(actor));
-        requests::freeze_change(FreezeChange { scope, actor, is_approver: true, action })
+        let by = Signature::new(&actor, true);
+        requests::freeze_change(FreezeChange { scope, by, action })
     };
     let (merchant, channel) = (Scope::Merchant(text("m9")), Scope::Channel(text("bank")));
     let freeze = || FreezeAction::Freeze { reason: text("a leak") };

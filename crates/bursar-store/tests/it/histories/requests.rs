@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bursar_core::flow::host;
+use bursar_core::four_eyes::Signature;
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::idempotency::Key;
 use bursar_core::ids::{DeliveryId, EndpointId, PayoutId, Seed};
@@ -202,6 +203,7 @@ fn resolve(world: &mut World) -> Body {
         expected_version: if world.dice.chance(10) { version + 1 } else { version },
         actor: format!("ops{}", world.dice.below(3)),
         is_approver: world.dice.chance(50),
+        made_by: vec![],
     };
     requests::resolve_payout(key, resolution)
 }
@@ -219,7 +221,8 @@ fn freeze_change(world: &mut World) -> FreezeChange {
         FreezeAction::Unfreeze { reason: text("mended") }
     };
     let actor = format!("ops{}", world.dice.below(3));
-    FreezeChange { scope, actor, is_approver: world.dice.chance(60), action }
+    let by = Signature::new(&actor, world.dice.chance(60));
+    FreezeChange { scope, by, action }
 }
 
 fn register(world: &mut World) -> Body {
@@ -237,7 +240,15 @@ fn register(world: &mut World) -> Body {
         6 => {
             let role = world.dice.pick(&Role::ALL);
             let merchant = (role == Role::Merchant).then_some(id);
-            Change::IssueKey { name: text("till 7"), role, merchant, digest }
+            Change::IssueKey {
+                name: text("till 7"),
+                person: text("till 7"),
+                role,
+                merchant,
+                digest,
+                made_by: vec![],
+                is_setup: false,
+            }
         }
         7 => Change::RevokeKey { id: registry::ApiKey::id_of(&digest).to_string() },
         8 => Change::SetAlert {

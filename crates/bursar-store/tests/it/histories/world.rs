@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bursar_core::flow::host::{Hosting, Naming, OutboxEntry};
+use bursar_core::four_eyes::{Action, ApprovalRule};
 use bursar_core::ids::{FlowId, Seed};
 use bursar_core::ledger::Admission;
 use bursar_core::ledger::pricing::Tariff;
@@ -48,6 +49,7 @@ pub(super) fn rules(is_temporal: bool) -> Rules {
         payout_tariffs: [(pkr, Tariff::new("0.50", 0, 1_000, pkr).unwrap())].into(),
         payin_tariffs: [(pkr, Tariff::new("0.25", 100, 500, pkr).unwrap())].into(),
         four_eyes_above: 50,
+        approvals: Action::ALL.map(|action| (action, ApprovalRule::ALONE)).into(),
         deliveries: RetryPolicy {
             pauses: vec![seconds(10), seconds(30), seconds(90)],
             breaker_after: 6,

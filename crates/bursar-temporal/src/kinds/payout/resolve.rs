@@ -41,6 +41,7 @@ pub(super) async fn resolve(
                 expected_version: order.version,
                 actor: actor.clone(),
                 is_approver: false,
+                made_by: Vec::new(),
             };
             activities.refusal(Resolve { key, resolution }).await?
         }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bursar_core::four_eyes::Signature;
 use bursar_core::restores::{RestoreAction, RestoreChange};
 use bursar_core::rules::Rules;
 use bursar_node::books::begin_recheck;
@@ -102,7 +103,7 @@ impl Begin {
         let config = Config::load(config)?;
         let rules = Rules::from(load_rulebook(config.chart_path().as_deref())?);
         let action = RestoreAction::Begin { reason };
-        let change = RestoreChange { actor: "command line".to_owned(), is_approver: false, action };
+        let change = RestoreChange { by: Signature::new("command line", false), action };
         let runtime = Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let mut store = location.open().await?;

@@ -55,6 +55,7 @@ fn paths(admin: &Caller) -> impl Fn(&str) -> String + use<> {
             Some("merchants") => "m1",
             Some("payouts") => &payout,
             Some("payins") => &payin,
+            Some("approvals") => "apr_00000000000000000000000000000001",
             Some("beneficiaries") => &beneficiary,
             Some("keys") => &key,
             Some("webhook-endpoints") => &endpoint,

@@ -63,6 +63,28 @@ fn house(done: &mut Done, admin: &Caller) {
     assert!(done.note("DELETE", "/v1/keys/{id}", &revoked)["revoked_at"].is_string());
 }
 
+/// Two people of the first set-up, and what the one proposes and the other decides.
+fn approvals(done: &mut Done, admin: &Caller) {
+    let (maker, checker) = (admin.key("Maria", "admin", None), admin.key("Cem", "approver", None));
+    let propose = |name: &str| {
+        let proposed = maker.post("/v1/keys", &json!({"name": name, "role": "approver"})).is(202);
+        proposed["approval_id"].as_str().unwrap().to_owned()
+    };
+    let decisions = [
+        ("approve", &checker, "APPROVED"),
+        ("reject", &checker, "REJECTED"),
+        ("withdraw", &maker, "WITHDRAWN"),
+    ];
+    for (verb, person, status) in decisions {
+        let id = propose(verb);
+        assert_eq!(done.get_one(admin, "/v1/approvals/{id}", &id)["status"], "PROPOSED");
+        let decided = person.post(&format!("/v1/approvals/{id}/{verb}"), &json!({"note": "seen"}));
+        let decided = done.note("POST", &format!("/v1/approvals/{{id}}/{verb}"), &decided);
+        assert_eq!(decided["status"], status, "{decided}");
+    }
+    assert_eq!(done.get(admin, "/v1/approvals")["data"].as_array().unwrap().len(), 3);
+}
+
 fn money_in(done: &mut Done, admin: &Caller) {
     let payin = json!({"merchant_id": "m1", "provider": "easypay", "reference": "r-1", "amount": "5000.00", "currency": "PKR"});
     let payin = done.post(admin, "/v1/payins", &payin);
@@ -193,6 +215,7 @@ fn webhooks(done: &mut Done, admin: &Caller) {
 pub(crate) fn use_everything(admin: &Caller) {
     let mut done = Done(BTreeSet::new());
     house(&mut done, admin);
+    approvals(&mut done, admin);
     money_in(&mut done, admin);
     money_out(&mut done, admin);
     webhooks(&mut done, admin);

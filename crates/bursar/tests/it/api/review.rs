@@ -148,6 +148,7 @@ fn a_merchant_sees_a_decision_and_not_its_actor() {
     let admin = server.admin();
     let payout = stuck(&admin, "1000.01");
     let olga = admin.key("Olga", "operator", None);
+    let abid = admin.key("Abid", "approver", None);
     let mina = admin.key("Mina", "merchant", Some("m1"));
     let seen = |caller: &Caller| {
         let list = caller.get("/v1/payouts").is(200);
@@ -157,7 +158,8 @@ fn a_merchant_sees_a_decision_and_not_its_actor() {
     assert!(seen(&admin).contains("Olga/"));
     assert!(!seen(&mina).contains("Olga"), "{}", seen(&mina));
     assert!(seen(&mina).contains("One person has decided"));
-    admin.resolve("d-2", &payout, "confirm_paid").is(200);
+    admin.resolve("d-2", &payout, "confirm_paid").refused(409, "creator_involved");
+    abid.resolve("d-3", &payout, "confirm_paid").is(200);
     assert!(seen(&admin).contains("asked by telephone"));
     assert!(!seen(&mina).contains("telephone"), "evidence of operators is hidden from merchants");
     assert!(seen(&mina).contains("operator"), "that a person decided is not hidden");

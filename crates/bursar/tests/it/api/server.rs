@@ -1,9 +1,11 @@
 //! `bursar serve` and `bursar simulate-channel` as processes.
 
+use std::process::ExitStatus;
+
 use serde_json::Value;
 
 use crate::bursar::state_home;
-use crate::caller::Caller;
+use crate::caller::{Caller, until};
 use crate::process::Process;
 use crate::scratch::Scratch;
 
@@ -26,8 +28,32 @@ const CONFIG: &str = r#"
 [api]
 rate_limit_per_s = 0
 
+[http]
+wrong_keys_per_minute = 0
+
 [review]
 four_eyes_above = "1000.00"
+
+# Approvals have tests of their own (`attack/one_person.rs`).
+[[approvals]]
+action = "payin.record"
+quorum = 1
+
+[[approvals]]
+action = "payout.create"
+quorum = 1
+
+[[approvals]]
+action = "payin.close_case"
+quorum = 1
+
+[[approvals]]
+action = "ledger.post"
+quorum = 1
+
+[[approvals]]
+action = "key.revoke"
+quorum = 1
 
 [webhooks]
 nameservers = ["127.0.0.1:1"]
@@ -65,6 +91,15 @@ impl Server {
     ) -> Self {
         let mut server = Self::prepared(None, config, arguments);
         server.start_with(variables);
+        server
+    }
+
+    /// With a limit of open files.
+    pub(crate) fn with_files(most: u32, config: &str) -> Self {
+        let mut server = Self::prepared(None, config, &[]);
+        let arguments: Vec<&str> = server.arguments.iter().map(String::as_str).collect();
+        let variables = [("BURSAR_ADMIN_KEY", ADMIN_KEY)];
+        server.process = Some(Process::start_with_files(most, &arguments, &variables));
         server
     }
 
@@ -146,6 +181,21 @@ impl Server {
     /// `kill -9`.
     pub(crate) fn kill(&mut self) {
         self.process.take().unwrap().kill();
+    }
+
+    /// SIGTERM.
+    pub(crate) fn terminate(&self) {
+        self.process.as_ref().unwrap().signal("-TERM");
+    }
+
+    /// The exit status, if it has exited.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.process.as_mut().unwrap().ended()
+    }
+
+    /// The same, once it has exited.
+    pub(crate) fn exit(&mut self) -> ExitStatus {
+        until("it exits", || self.ended())
     }
 
     pub(crate) fn limit_files(&self, most: u32) {

@@ -29,7 +29,7 @@ impl Server {
         let provider = Process::start(&simulate, &[]);
         let scratch = Scratch::new();
         let config = format!(
-            "[review]\nfour_eyes_above = \"50\"\n[webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = []\n[channels.mobile_wallet]\nkind = \"http\"\nurl = \"http://{}\"\ncurrencies = [\"PKR\"]\nsubmit_timeout_s = 0.2\nquery_timeout_s = 0.2\nrequery_schedule_s = [0.1]\n",
+            "[review]\nfour_eyes_above = \"50\"\n[[approvals]]\naction = \"payin.record\"\nquorum = 1\n[[approvals]]\naction = \"payout.create\"\nquorum = 1\n[[approvals]]\naction = \"payin.close_case\"\nquorum = 1\n[webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = []\n[channels.mobile_wallet]\nkind = \"http\"\nurl = \"http://{}\"\ncurrencies = [\"PKR\"]\nsubmit_timeout_s = 0.2\nquery_timeout_s = 0.2\nrequery_schedule_s = [0.1]\n",
             provider.address
         );
         let data = format!("{}/books", scratch.path().display());

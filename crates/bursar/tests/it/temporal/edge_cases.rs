@@ -42,7 +42,9 @@ fn two_payouts_that_want_one_name_are_told_apart() {
 #[test]
 fn a_large_payout_needs_a_second_person() {
     let provider = provider("silent");
-    let settings = format!("{QUICK}[review]\nfour_eyes_above = \"1000.00\"\n");
+    let alone = ["payin.record", "payout.create"]
+        .map(|action| format!("[[approvals]]\naction = \"{action}\"\nquorum = 1\n"));
+    let settings = format!("{QUICK}[review]\nfour_eyes_above = \"1000.00\"\n{}", alone.concat());
     let fixture = Fixture::on_temporal(&provider.address, &settings, 1);
     fixture.merchant("m1");
     let id = fixture.pay("k1", "m1", "5000");

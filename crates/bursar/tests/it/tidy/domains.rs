@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::sources;
 
 /// Used by every domain: the turn, the flow, the ledger, the records, and plain values.
-const SHARED: [&str; 10] = [
+const SHARED: [&str; 11] = [
     "feed",
     "flow",
+    "four_eyes",
     "idempotency",
     "ids",
     "ledger",
@@ -19,7 +20,9 @@ const SHARED: [&str; 10] = [
 ];
 
 /// A domain is one folder and uses `turn` and `SHARED`, and another domain only along the arrows that are listed here.
-const DOMAINS: [(&str, &[&str]); 5] = [
+const DOMAINS: [(&str, &[&str]); 6] = [
+    // A proposal has the request of another domain.
+    ("approvals", &["payins", "payouts"]),
     ("freezes", &[]),
     ("payins", &[]),
     ("payouts", &["freezes"]),
@@ -32,7 +35,7 @@ const DOMAINS: [(&str, &[&str]); 5] = [
 const TABLES: [&str; 2] = ["flow/table.rs", "turn/request.rs"];
 
 /// What is below the domains uses them only in the tables, or where a record or setting is theirs.
-const BELOW: [(&str, &[&str]); 10] = [
+const BELOW: [(&str, &[&str]); 11] = [
     // A commit has freezes, and emitting an event creates deliveries.
     ("turn", &["freezes", "registry", "webhooks"]),
     ("flow", &[]),
@@ -42,6 +45,7 @@ const BELOW: [(&str, &[&str]); 10] = [
     ("rules", &["payouts", "webhooks"]),
     ("ledger", &[]),
     ("feed", &[]),
+    ("four_eyes", &[]),
     ("idempotency", &[]),
     ("rejection", &[]),
     ("numscript", &[]),
