@@ -75,7 +75,10 @@ pub(crate) fn create_for(merchant: &str, number: u32, scheduled_at: Option<Times
 }
 
 /// Opens books while the clock runs: under a paused one the time limit of a new connection has passed before the server answers.
+/// One after the other: a clock that runs cannot be resumed.
 pub(crate) async fn open_postgres(url: &str) -> Postgres {
+    static OPENING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+    let _one = OPENING.lock().await;
     tokio::time::resume();
     let store = Postgres::open(url).await.unwrap();
     tokio::time::pause();
