@@ -76,7 +76,7 @@ pub(crate) fn check_second(first: &Signature, second: &Signature) -> Result<(), 
 /// What one person may not do alone. Decisions about stuck payouts, freezes and restores take two people by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
-    /// A payout that staff makes for a merchant.
+    /// A payout that staff makes for a merchant, or that is made with a merchant's key that one person made alone.
     CreatePayout,
     /// A pay-in that staff records by hand.
     RecordPayIn,
@@ -86,17 +86,20 @@ pub enum Action {
     Post,
     /// A key whose role may approve.
     IssueKey,
+    /// A key of a merchant. Usually one person makes it; payouts above the limit then need an approval.
+    IssueMerchantKey,
     /// The key of another person whose role may approve.
     RevokeKey,
 }
 
 impl Action {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::CreatePayout,
         Self::RecordPayIn,
         Self::CloseCase,
         Self::Post,
         Self::IssueKey,
+        Self::IssueMerchantKey,
         Self::RevokeKey,
     ];
 
@@ -108,22 +111,23 @@ impl Action {
             Self::CloseCase => "payin.close_case",
             Self::Post => "ledger.post",
             Self::IssueKey => "key.issue",
+            Self::IssueMerchantKey => "key.issue_merchant",
             Self::RevokeKey => "key.revoke",
         }
     }
 
     /// The rule where the configuration names none.
     pub const fn usual(self) -> ApprovalRule {
-        let break_glass = match self {
-            // A stolen key must be stopped, also at night.
-            Self::RevokeKey => true,
+        match self {
             Self::CreatePayout
             | Self::RecordPayIn
             | Self::CloseCase
             | Self::Post
-            | Self::IssueKey => false,
-        };
-        ApprovalRule { above: None, quorum: 2, break_glass }
+            | Self::IssueKey => ApprovalRule { above: None, quorum: 2, break_glass: false },
+            Self::IssueMerchantKey => ApprovalRule::ALONE,
+            // A stolen key must be stopped, also at night.
+            Self::RevokeKey => ApprovalRule { above: None, quorum: 2, break_glass: true },
+        }
     }
 }
 
@@ -150,7 +154,7 @@ impl Rules {
     }
 
     /// Whether one person may not do this alone.
-    pub(crate) fn needs_approval(&self, action: Action, amount: Option<Money>) -> bool {
+    pub fn needs_approval(&self, action: Action, amount: Option<Money>) -> bool {
         let rule = self.approval_rule(action);
         let is_large = amount.is_none_or(|amount| {
             let limit = rule.above.unwrap_or(self.four_eyes_above);

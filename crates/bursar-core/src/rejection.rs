@@ -1,5 +1,7 @@
 //! Why a request was refused. A rejection is an answer: nothing was changed, and the message says what to do next.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
 use crate::ids::TransactionId;
@@ -119,6 +121,11 @@ pub enum Rejection {
     BadNote { most: usize },
     #[error("there is no channel `{channel}`: nothing was reserved. {}", channels(known))]
     UnknownChannel { channel: String, known: Vec<String> },
+    #[error(
+        "there is no provider `{provider}`: nothing was booked. The providers are {}; add [providers.{provider}] to the configuration if it is one",
+        known.join(", ")
+    )]
+    UnknownProvider { provider: String, known: Vec<String> },
     #[error("{channel} does not pay {currency}: nothing was reserved. Choose another channel")]
     CurrencyOfChannel { channel: String, currency: Currency },
     #[error("{amount} {} is nothing to pay: nothing was reserved. Send an amount above zero", amount.currency())]
@@ -226,7 +233,7 @@ pub enum Rejection {
     )]
     NoNewAttempt { attempts: usize },
     #[error("this is not how an endpoint is set up: {why}. Nothing was changed; correct it")]
-    BadEndpoint { why: &'static str },
+    BadEndpoint { why: Cow<'static, str> },
     #[error(
         "the merchant has {most} endpoints that are on: nothing was changed. Delete or disable one first"
     )]
@@ -273,6 +280,7 @@ impl Rejection {
         self.code_and_class().1
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table with a line for each rejection")]
     const fn code_and_class(&self) -> (&'static str, Class) {
         match self {
             Self::UnknownEvent { .. } => ("unknown_event", Class::Invalid),
@@ -309,6 +317,7 @@ impl Rejection {
             Self::BadActor => ("bad_actor", Class::Invalid),
             Self::BadNote { .. } => ("bad_note", Class::Invalid),
             Self::UnknownChannel { .. } => ("unknown_channel", Class::Invalid),
+            Self::UnknownProvider { .. } => ("unknown_provider", Class::Invalid),
             Self::CurrencyOfChannel { .. } => ("currency_of_channel", Class::Invalid),
             Self::NothingToPay { .. } => ("nothing_to_pay", Class::Invalid),
             Self::BadBeneficiary => ("bad_beneficiary", Class::Invalid),

@@ -22,8 +22,8 @@ pub struct Rules {
     pub payout_tariffs: BTreeMap<Currency, Tariff>,
     /// The fee of a pay-in for its merchant.
     pub payin_tariffs: BTreeMap<Currency, Tariff>,
-    /// The bank that receives a provider's money, if it is not the default bank.
-    pub provider_banks: BTreeMap<String, String>,
+    /// The configured providers of pay-ins, with the banks that receive their money. Without any, a provider is free text.
+    pub providers: BTreeMap<String, String>,
     pub default_bank: String,
     /// Above this many units of a currency, two operators must decide about a stuck payout.
     pub four_eyes_above: i64,
@@ -46,7 +46,7 @@ impl From<Rulebook> for Rules {
             channels: BTreeMap::new(),
             payout_tariffs: BTreeMap::new(),
             payin_tariffs: BTreeMap::new(),
-            provider_banks: BTreeMap::new(),
+            providers: BTreeMap::new(),
             default_bank: "main".to_owned(),
             four_eyes_above: 1_000_000,
             approvals: BTreeMap::new(),
@@ -58,8 +58,16 @@ impl From<Rulebook> for Rules {
 }
 
 impl Rules {
-    pub(crate) fn bank_of_provider(&self, provider: &str) -> &str {
-        self.provider_banks.get(provider).unwrap_or(&self.default_bank)
+    /// The bank that receives the money of a provider. A provider that is not configured beside others is a mistake.
+    pub(crate) fn bank_of_provider(&self, provider: &str) -> Result<&str, Rejection> {
+        match self.providers.get(provider) {
+            Some(bank) => Ok(bank),
+            None if self.providers.is_empty() => Ok(&self.default_bank),
+            None => {
+                let known = self.providers.keys().cloned().collect();
+                Err(Rejection::UnknownProvider { provider: provider.to_owned(), known })
+            }
+        }
     }
 
     /// One enormous payment would leave no room in the accounts of its currency for any other.

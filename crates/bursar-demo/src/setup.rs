@@ -124,7 +124,7 @@ impl Setup {
             rate_limit_per_s: 0,
             http: config.http_limits()?,
             callbacks: config.callbacks()?,
-            alerts: config.alert_limits(),
+            alerts: config.alert_limits()?,
             has_test_clock: false,
             answer_timeout: config.answer_timeout(),
             webhooks: WebhookSettings {

@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::port::{ChannelStats, DeliveryStats, HostStats};
 use crate::problem::Problem;
+use crate::staff::StaffWatch;
 use crate::{App, auditor};
 
 /// The thresholds of alerts.
@@ -49,7 +50,9 @@ const OUTBOX: &str = "outbox_age";
 const OVERFLOW: &str = "sum_overflow";
 const RESTORED: &str = "rechecking";
 const RECHECK_AGE: &str = "recheck_age";
-const IN_BOOKS: [&str; 6] = [STUCK, OUTBOX, OVERFLOW, RESTORED, RECHECK_AGE, auditor::ALERT];
+const BLOCKED: &str = "approval_blocked";
+const IN_BOOKS: [&str; 7] =
+    [STUCK, OUTBOX, OVERFLOW, RESTORED, RECHECK_AGE, BLOCKED, auditor::ALERT];
 /// A process clears an alert that it has seen, after this time without another sight of it.
 const QUIET: SignedDuration = SignedDuration::from_mins(15);
 /// An alert of another process is cleared after this time: that process may be gone.
@@ -61,6 +64,8 @@ pub async fn watch(app: App) {
     loop {
         tokio::time::sleep(EVERY).await;
         let Ok(books) = read_books(&app).await else { continue };
+        let has_open = books.reviews.iter().any(|it| it.reason == ReviewReason::Approval);
+        watcher.staff.look(&app, has_open).await;
         for (name, alert) in watcher.check(&app, &books) {
             if alert.is_raised {
                 tracing::warn!(alert = name, detail = alert.detail, "alert raised");
@@ -119,6 +124,7 @@ struct Watcher {
     deliveries: DeliveryStats,
     /// The time of the last sight in this process.
     seen: BTreeMap<String, Timestamp>,
+    staff: StaffWatch,
 }
 
 impl Watcher {
@@ -133,12 +139,14 @@ impl Watcher {
             (OVERFLOW.to_owned(), overflow(&books.tallies)),
             (RESTORED.to_owned(), restored(books.restore.as_ref())),
             (RECHECK_AGE.to_owned(), recheck_age(books.restore.as_ref(), now, limits)),
+            (BLOCKED.to_owned(), self.staff.blocked()),
         ];
         in_books.extend(books.raised.iter().filter_map(|(name, tally)| of_flows(name, *tally)));
         let mut changes: Vec<(String, Alert)> = in_books;
         changes.retain(|(name, alert)| alert.is_raised != is_raised(name));
         let mut sights = self.channels(app, &stats);
         sights.extend(self.deliveries(stats.deliveries));
+        sights.extend(self.staff.admin_key());
         if let Some((at, detail)) = &stats.latest_alert
             && now.duration_since(*at) < QUIET
         {

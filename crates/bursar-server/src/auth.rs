@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -86,8 +87,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
+/// The holder of the admin key of the environment: a person like others.
+pub(crate) fn bootstrap() -> Caller {
+    let (actor, role) = ("admin".to_owned(), Role::Admin);
+    Caller { actor, role, merchant: None, made_by: Vec::new(), is_bootstrap: true }
+}
+
 pub(crate) struct Keys {
     admin: Option<[u8; 32]>,
+    /// The admin key of the environment was used since the watcher last looked.
+    is_admin_used: AtomicBool,
     /// Recent lookups. A revoked key is accepted until its entry expires.
     known: Mutex<BTreeMap<[u8; 32], CachedKey>>,
     limiter: Option<DefaultKeyedRateLimiter<String>>,
@@ -116,19 +125,23 @@ impl Keys {
         let quota = NonZeroU32::new(settings.rate_limit_per_s).map(Quota::per_second);
         Self {
             admin: settings.admin_key,
+            is_admin_used: AtomicBool::new(false),
             known: Mutex::default(),
             limiter: quota.map(RateLimiter::keyed),
             wrong: WrongKeys::new(settings.http.wrong_keys_per_minute),
         }
     }
 
+    /// Whether the admin key of the environment was used since the last call.
+    pub(crate) fn take_admin_use(&self) -> bool {
+        self.is_admin_used.swap(false, Ordering::Relaxed)
+    }
+
     async fn find(&self, app: &App, key: &str) -> Result<Option<Caller>, Problem> {
         let digest = key_digest(key);
         if self.admin == Some(digest) {
-            let actor = "admin".to_owned();
-            let made_by = Vec::new();
-            let role = Role::Admin;
-            return Ok(Some(Caller { actor, role, merchant: None, made_by, is_bootstrap: true }));
+            self.is_admin_used.store(true, Ordering::Relaxed);
+            return Ok(Some(bootstrap()));
         }
         if let Some(known) = self.remembered(&digest) {
             return Ok(known.caller);
@@ -175,7 +188,7 @@ impl Keys {
 }
 
 /// The actor contains a part of the id, so that the audit log distinguishes two keys of one name.
-fn holder(id: &str, key: ApiKey) -> Option<Caller> {
+pub(crate) fn holder(id: &str, key: ApiKey) -> Option<Caller> {
     if key.revoked_at.is_some() {
         return None;
     }

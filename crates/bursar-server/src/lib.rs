@@ -20,6 +20,7 @@ mod port;
 mod problem;
 mod readers;
 mod requests;
+mod staff;
 mod waiting;
 mod webhooks;
 

@@ -1,5 +1,6 @@
 //! A connection target: address, port and TLS roots.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -78,6 +79,13 @@ impl Target {
             path: uri.path().trim_end_matches('/').to_owned(),
             is_secure,
         })
+    }
+
+    /// Whether what is sent leaves this machine in clear text.
+    pub fn is_overheard(&self) -> bool {
+        let is_here = self.host == "localhost"
+            || self.host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+        !self.is_secure && !is_here
     }
 }
 

@@ -24,7 +24,7 @@ impl Kind for Approval {
         name: "approval",
         prefix: ApprovalId::PREFIX,
         owns_money: false,
-        notifies: false,
+        merchant_events: &[],
         lanes: &[LaneInfo { name: LANE, scope: LaneScope::Kind }],
         waiting: &["PROPOSED"],
         outbox: None,

@@ -78,21 +78,27 @@ pub fn step(approval: &Approval, event: &Event, now: Timestamp) -> Result<Step, 
     }
 }
 
-/// The signature of an approver who is another person than the maker and every earlier approver.
+/// Adds the signature of an approver who is another person than the maker and every earlier approver.
 fn sign(
     approval: &Approval,
     by: &Signature,
     note: &str,
     now: Timestamp,
 ) -> Result<Approval, Rejection> {
-    if !by.is_approver {
-        return Err(Rejection::ApproverNeeded { actor: by.actor.clone() });
-    }
-    let earlier = approval.signed.iter().map(|signed| &signed.by);
-    for first in earlier.chain([&approval.maker]) {
-        check_second(first, by)?;
-    }
+    approval.check_signer(by)?;
     Ok(signed(approval, by, note, now))
+}
+
+impl Approval {
+    /// Whether this person may sign next.
+    pub fn check_signer(&self, by: &Signature) -> Result<(), Rejection> {
+        if !by.is_approver {
+            return Err(Rejection::ApproverNeeded { actor: by.actor.clone() });
+        }
+        let earlier = self.signed.iter().map(|signed| &signed.by);
+        let mut earlier = earlier.chain([&self.maker]);
+        earlier.try_for_each(|first| check_second(first, by))
+    }
 }
 
 fn signed(approval: &Approval, by: &Signature, note: &str, at: Timestamp) -> Approval {

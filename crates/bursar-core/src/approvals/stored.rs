@@ -303,7 +303,10 @@ impl StoredAction {
             Self::RecordPayIn(_) => Action::RecordPayIn,
             Self::CloseCase(_) => Action::CloseCase,
             Self::Post(_) => Action::Post,
-            Self::IssueKey(_) => Action::IssueKey,
+            Self::IssueKey(it) => match it.role {
+                Role::Merchant => Action::IssueMerchantKey,
+                Role::Operator | Role::Approver | Role::Admin => Action::IssueKey,
+            },
             Self::RevokeKey { .. } => Action::RevokeKey,
         }
     }
@@ -333,6 +336,9 @@ impl StoredAction {
             Self::CloseCase(it) => format!("close the case of {}", it.id),
             Self::Post(it) if it.event == REVERT => format!("revert {}", it.reference),
             Self::Post(it) => format!("post {}, reference {}", it.event, it.reference),
+            Self::IssueKey(StoredKey { merchant: Some(merchant), .. }) => {
+                format!("make a key of the merchant {merchant}")
+            }
             Self::IssueKey(it) => {
                 format!("make a key of the role {} for {}", it.role.name(), it.person)
             }

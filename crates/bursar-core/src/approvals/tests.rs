@@ -136,15 +136,17 @@ fn bodies() -> Vec<(Action, Body)> {
         variables: BTreeMap::from([(text("amount"), text("1.00"))]),
         effective_at: Some(START),
     };
-    let issue = Change::IssueKey {
-        name: text("Anna"),
-        person: text("anna"),
-        role: Role::Approver,
-        merchant: None,
-        digest: [7; 32],
+    let issue = |name: &str, role, merchant, digest| Change::IssueKey {
+        name: text(name),
+        person: name.to_lowercase(),
+        role,
+        merchant,
+        digest: [digest; 32],
         made_by: vec![text("mia")],
         is_setup: false,
     };
+    let of_merchant = issue("till", Role::Merchant, Some(text("m1")), 8);
+    let issue = issue("Anna", Role::Approver, None, 7);
     let revoke = Change::RevokeKey { id: text("key_1") };
     let register = |change| Registration { actor: text("mia/1"), change };
     let create = Create { key: key(), payout, actor: actor.clone(), workflow: None };
@@ -154,6 +156,7 @@ fn bodies() -> Vec<(Action, Body)> {
         (Action::CloseCase, close.into()),
         (Action::Post, Post { event, actor }.into()),
         (Action::IssueKey, register(issue).into()),
+        (Action::IssueMerchantKey, register(of_merchant).into()),
         (Action::RevokeKey, register(revoke).into()),
     ]
 }

@@ -29,8 +29,8 @@ pub struct KindInfo {
     pub prefix: &'static str,
     /// The ledger books under the names of its flows, and only the flow itself may post under them.
     pub owns_money: bool,
-    /// Its flows emit events to merchants.
-    pub notifies: bool,
+    /// The events that it emits to merchants.
+    pub merchant_events: &'static [&'static str],
     /// Lanes in which the embedded engine claims its due flows. Lanes of the fair scheduler are not among them.
     pub lanes: &'static [LaneInfo],
     /// The statuses in which a flow waits in a lane.
@@ -40,6 +40,11 @@ pub struct KindInfo {
 }
 
 impl KindInfo {
+    /// Whether its flows emit events to merchants.
+    pub const fn notifies(&self) -> bool {
+        !self.merchant_events.is_empty()
+    }
+
     /// The id in the name of a flow of this kind.
     pub fn flow_id(&self, name: &str) -> Option<FlowId> {
         ids::parse(name, self.prefix).map(FlowId::from_uuid)
@@ -192,7 +197,7 @@ pub trait Kind: Clone + Debug + Eq + Serialize + DeserializeOwned {
         None
     }
 
-    /// The channel or provider that the flow uses, if tallies count it by one.
+    /// The channel, provider or action of the flow, if tallies count it by one.
     fn channel(&self) -> Option<&str> {
         None
     }

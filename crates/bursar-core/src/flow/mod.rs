@@ -248,7 +248,12 @@ pub(crate) fn is_flow_name(reference: &str) -> bool {
 
 /// Whether merchants can receive events of this family.
 pub(crate) fn is_event_family(family: &str) -> bool {
-    KINDS.iter().any(|kind| kind.notifies && kind.name == family)
+    KINDS.iter().any(|kind| kind.notifies() && kind.name == family)
+}
+
+/// The events that merchants can receive.
+pub fn merchant_events() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().flat_map(|kind| kind.merchant_events).copied()
 }
 
 impl FlowState {

@@ -76,7 +76,7 @@ impl NewPayIn {
         };
         let funds = Funds {
             merchant: self.merchant.clone(),
-            bank: rules.bank_of_provider(&self.provider).to_owned(),
+            bank: rules.bank_of_provider(&self.provider)?.to_owned(),
             amount,
             fee,
             vat,

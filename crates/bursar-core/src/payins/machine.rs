@@ -25,7 +25,7 @@ impl Kind for PayIn {
         name: "payin",
         prefix: PayInId::PREFIX,
         owns_money: true,
-        notifies: true,
+        merchant_events: &["payin.pending", "payin.success", "payin.contradicted", "payin.failed"],
         lanes: &[],
         waiting: &[],
         outbox: None,

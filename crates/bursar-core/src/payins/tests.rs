@@ -6,6 +6,7 @@ use super::{
     Case, NewPayIn, OTHER_REPORTS_MAX, OtherReport, PayIn, ProviderStatus, State, Step, Terms,
     close_case, keep_report, step,
 };
+use crate::flow::Kind as _;
 use crate::ledger::funds::Funds;
 use crate::money::Money;
 
@@ -131,4 +132,9 @@ fn a_pay_in_without_a_case_is_stored_as_before() {
     let payin: PayIn = serde_json::from_str(text).unwrap();
     assert_eq!((payin.case.as_ref(), payin.reason()), (None, None));
     assert_eq!(serde_json::to_string(&payin).unwrap(), text);
+}
+
+#[test]
+fn merchants_can_subscribe_to_the_event_of_every_state() {
+    assert_eq!(State::ALL.map(State::event), PayIn::INFO.merchant_events);
 }

@@ -28,12 +28,26 @@ use crate::rejection::Rejection;
 use crate::rules::Rules;
 use crate::turn::{Draft, ReadPlan, Reads};
 
+const EVENTS: [&str; 11] = [
+    "payout.scheduled",
+    "payout.ready",
+    "payout.submitting",
+    "payout.unconfirmed",
+    "payout.processing",
+    "payout.stuck",
+    "payout.success",
+    "payout.failed",
+    "payout.cancelled",
+    "payout.returned",
+    "payout.late_success",
+];
+
 impl Kind for Payout {
     const INFO: KindInfo = KindInfo {
         name: "payout",
         prefix: PayoutId::PREFIX,
         owns_money: true,
-        notifies: true,
+        merchant_events: &EVENTS,
         lanes: &LANES,
         waiting: &["SCHEDULED", "READY", "SUBMITTING", "UNCONFIRMED", "PROCESSING", "STUCK"],
         outbox: Some(OutboxInfo { name: "start_payout", lane: "outbox:PAYOUT_SAGA_REQUESTED" }),

@@ -57,5 +57,5 @@ pub use request::{
     Resolve,
 };
 pub use state::{Discrepancy, Payout, Proposal, State, StuckReason, Terms, Wait};
-pub use step::{Booking, Context, Effect, Step, step};
+pub use step::{ATTEMPTS_MAX, Booking, Context, Effect, Step, step};
 pub use view::{PendingDecision, View};

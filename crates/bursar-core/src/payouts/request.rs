@@ -37,7 +37,8 @@ pub enum Request {
 pub struct Create {
     pub key: Key,
     pub payout: NewPayout,
-    /// The operator who acts for the merchant, for the audit log; none for the merchant itself.
+    /// The person who acts for the merchant, for the audit log and the approval: an operator, or above the limit the holder of
+    /// a merchant's key that one person made alone. None for the merchant itself.
     pub actor: Option<String>,
     /// The workflow that requests the payout and drives it.
     pub workflow: Option<String>,

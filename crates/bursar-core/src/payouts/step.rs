@@ -67,7 +67,7 @@ pub enum Effect {
 }
 
 /// A limit against endless attempts by manual decisions.
-pub(super) const ATTEMPTS_MAX: u32 = 20;
+pub const ATTEMPTS_MAX: u32 = 20;
 
 pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Step, Rejection> {
     let mut payout = payout.clone();

@@ -121,6 +121,7 @@ impl Change {
     /// What one person may not do alone, if the change is that.
     pub(super) fn guarded(&self, actor: &str, before: Option<&Content>) -> Option<Action> {
         match (self, before) {
+            (Self::IssueKey { role: Role::Merchant, .. }, _) => Some(Action::IssueMerchantKey),
             (Self::IssueKey { role, is_setup, .. }, _) => {
                 (role.may_approve() && !is_setup).then_some(Action::IssueKey)
             }

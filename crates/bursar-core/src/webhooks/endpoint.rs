@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::flow::is_event_family;
+use crate::flow::{is_event_family, merchant_events};
 use crate::ids::{DeliveryId, EndpointId};
 use crate::registry::{Kind, RecordKey};
 use crate::rejection::Rejection;
@@ -242,14 +242,18 @@ impl Endpoint {
 
 impl Settings {
     pub(crate) fn check(&self) -> Result<(), Rejection> {
-        let bad = |why| Err(Rejection::BadEndpoint { why });
+        let bad = |why: &'static str| Err(Rejection::BadEndpoint { why: why.into() });
         if self.event_types.is_empty() || self.event_types.len() > EVENT_TYPES_MAX {
             return bad("it is subscribed to 1 to 64 event types");
         }
-        if !self.event_types.iter().all(|kind| is_event_type(kind)) {
-            return bad(
-                "an event type is *, payout.*, payin.* or one of theirs such as payout.success",
+        if let Some(unknown) = self.event_types.iter().find(|kind| !is_event_type(kind)) {
+            let unknown: String = unknown.chars().take(80).collect();
+            let known: Vec<&str> = merchant_events().collect();
+            let why = format!(
+                "there is no event type `{unknown}`, so that it would never receive anything for it; the event types are *, payout.*, payin.*, {}",
+                known.join(", ")
             );
+            return Err(Rejection::BadEndpoint { why: why.into() });
         }
         if self.version != PAYLOAD_VERSION {
             return bad("the only payload version is 2024-01-01");
@@ -265,10 +269,6 @@ impl Settings {
 }
 
 fn is_event_type(kind: &str) -> bool {
-    let is_known = |(family, rest): (&str, &str)| {
-        let is_word = (1..=64).contains(&rest.len())
-            && rest.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-        is_event_family(family) && (rest == "*" || is_word)
-    };
-    kind == "*" || kind.split_once('.').is_some_and(is_known)
+    let is_family = kind.strip_suffix(".*").is_some_and(is_event_family);
+    kind == "*" || is_family || merchant_events().any(|known| known == kind)
 }

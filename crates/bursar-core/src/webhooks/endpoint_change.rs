@@ -79,7 +79,7 @@ impl EndpointChange {
         match self {
             Self::Add { settings, .. } => settings.check(),
             Self::Rotate { overlap, .. } if overlap.is_negative() || *overlap > OVERLAP_MAX => {
-                Err(Rejection::BadEndpoint { why: "an overlap has 0 seconds to 7 days" })
+                Err(Rejection::BadEndpoint { why: "an overlap has 0 seconds to 7 days".into() })
             }
             // The resulting settings are checked after the change is applied.
             Self::Alter(_)

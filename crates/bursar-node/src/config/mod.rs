@@ -3,6 +3,8 @@
 mod channels;
 mod http;
 mod rules;
+mod secrets;
+mod warnings;
 mod webhooks;
 
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ use crate::witness;
 
 pub use channels::{ChannelConfig, ProviderConfig};
 pub use http::HttpConfig;
+pub use secrets::admin_key;
 pub use webhooks::WebhooksConfig;
 
 /// The documented defaults; `bursar check --defaults` prints them.
@@ -222,6 +225,19 @@ impl Config {
 
     /// The markets, with their amounts read in their own currencies.
     pub fn markets(&self) -> Result<Vec<Market>, Failure> {
+        let markets = self.read_markets()?;
+        let mut of = BTreeMap::new();
+        for Market { name, currency, .. } in &markets {
+            if let Some(other) = of.insert(*currency, name) {
+                return Err(Failure::new(format!(
+                    "the configuration cannot be used: fees.{other} and fees.{name} both have {currency}, and it is not known which fees a payment in {currency} costs. Nothing was started; keep one of them"
+                )));
+            }
+        }
+        Ok(markets)
+    }
+
+    fn read_markets(&self) -> Result<Vec<Market>, Failure> {
         self.fees
             .iter()
             .map(|(name, fees)| {

@@ -26,17 +26,16 @@ impl Config {
             let channel = config.channel(name, config.bank_id(&default_bank), &currencies)?;
             channels.insert(name.clone(), channel);
         }
-        let mut provider_banks = BTreeMap::new();
+        let mut providers = BTreeMap::new();
         for (name, provider) in &self.providers {
             if self.channels.contains_key(name) {
                 return Err(Failure::new(format!(
                     "the configuration cannot be used: `{name}` is a channel and a provider, and their callbacks would have the same path. Nothing was started; give one of them another name"
                 )));
             }
-            if let Some(bank) = &provider.bank_id {
-                check_identifier(&format!("providers.{name}.bank_id"), bank)?;
-                provider_banks.insert(name.clone(), bank.clone());
-            }
+            let bank = provider.bank_id.as_ref().unwrap_or(&default_bank);
+            check_identifier(&format!("providers.{name}.bank_id"), bank)?;
+            providers.insert(name.clone(), bank.clone());
         }
         Ok(Rules {
             // Set when the books are opened.
@@ -45,7 +44,7 @@ impl Config {
             channels,
             payout_tariffs: markets.iter().map(|market| (market.currency, market.payout)).collect(),
             payin_tariffs: markets.iter().map(|market| (market.currency, market.payin)).collect(),
-            provider_banks,
+            providers,
             default_bank,
             four_eyes_above: whole_units("review.four_eyes_above", &self.review.four_eyes_above)?,
             approvals: approvals(&self.approvals)?,
@@ -102,13 +101,13 @@ impl Config {
     pub fn callbacks(&self) -> Result<BTreeMap<String, CallbackSettings>, Failure> {
         let mut callbacks = BTreeMap::new();
         for (name, config) in &self.channels {
-            if let Some(secret) = config.callback_secret() {
+            if let Some(secret) = config.callback_secret(name)? {
                 let errors = config.error_map(name)?;
                 callbacks.insert(name.clone(), CallbackSettings { secret, errors });
             }
         }
         for (name, config) in &self.providers {
-            if let Some(secret) = config.callback_secret() {
+            if let Some(secret) = config.callback_secret(name)? {
                 let errors = ErrorMap::default();
                 callbacks.insert(name.clone(), CallbackSettings { secret, errors });
             }
@@ -116,16 +115,28 @@ impl Config {
         Ok(callbacks)
     }
 
-    pub fn alert_limits(&self) -> AlertLimits {
-        AlertLimits {
-            stuck_age: SignedDuration::from_secs(self.alerts.stuck_age_s.into()),
-            outbox_age: SignedDuration::from_secs(self.alerts.outbox_age_s.into()),
-            unknown_percent: self.alerts.unknown_percent,
-            recheck_age: SignedDuration::from_hours(
-                i64::from(self.restore.recheck_days).saturating_mul(24),
-            ),
-            ..AlertLimits::default()
+    pub fn alert_limits(&self) -> Result<AlertLimits, Failure> {
+        let (alerts, days) = (&self.alerts, self.restore.recheck_days);
+        for (key, given, bounds) in [
+            ("alerts.stuck_age_s", u64::from(alerts.stuck_age_s), 1..=2_592_000),
+            ("alerts.outbox_age_s", u64::from(alerts.outbox_age_s), 1..=86_400),
+            ("alerts.unknown_percent", alerts.unknown_percent, 0..=99),
+            ("restore.recheck_days", u64::from(days), 1..=365),
+        ] {
+            if !bounds.contains(&given) {
+                let (least, most) = (bounds.start(), bounds.end());
+                return Err(Failure::new(format!(
+                    "the configuration cannot be used: {key} is {given}, and must be {least} to {most}. Nothing was started"
+                )));
+            }
         }
+        Ok(AlertLimits {
+            stuck_age: SignedDuration::from_secs(alerts.stuck_age_s.into()),
+            outbox_age: SignedDuration::from_secs(alerts.outbox_age_s.into()),
+            unknown_percent: alerts.unknown_percent,
+            recheck_age: SignedDuration::from_hours(i64::from(days).saturating_mul(24)),
+            ..AlertLimits::default()
+        })
     }
 }
 

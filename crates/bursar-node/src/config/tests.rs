@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use bursar_core::rules::Rules;
 use bursar_server::HttpLimits;
 
 use super::{Config, DEFAULTS, merge, override_with, parse};
+use crate::failure::Failure;
+use crate::rulebook::load_rulebook;
 
 fn read(file: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
     let mut tree = parse(DEFAULTS, "defaults").map_err(|failure| failure.to_string())?;
@@ -93,4 +96,149 @@ fn the_limits_of_connections_have_defaults_and_bounds() {
     let long = read("[http]\ndrain_timeout_s = 100\n", &[]).unwrap().http_limits();
     let failure = long.unwrap_err().to_string();
     assert!(failure.contains("http.drain_timeout_s must be 0.01 to 15 seconds"), "{failure}");
+}
+
+/// What a process does with a configuration before it starts anything.
+fn check(config: &Config) -> Result<Rules, Failure> {
+    let rules = config.rules(load_rulebook(None)?)?;
+    config.connections(&rules)?;
+    config.callbacks()?;
+    config.http_limits()?;
+    config.alert_limits()?;
+    Ok(rules)
+}
+
+fn refused(file: &str) -> String {
+    check(&read(file, &[]).unwrap()).unwrap_err().to_string()
+}
+
+fn warnings(file: &str) -> Vec<String> {
+    let config = read(file, &[]).unwrap();
+    config.warnings(&check(&config).unwrap())
+}
+
+fn wallet(more: &str) -> String {
+    format!(
+        "[channels.wallet]\nkind = \"http\"\nurl = \"https://pay.example\"\ncurrencies = [\"PKR\"]\n{more}\n"
+    )
+}
+
+#[test]
+fn values_that_cannot_work_are_refused_with_their_key_and_bounds() {
+    let channel = |line: &str, why: &str| (wallet(line), format!("channels.wallet.{why}"));
+    let seconds = |key: &str, most: u32| format!("{key}: give 0.01 to {most} seconds");
+    let cases = [
+        channel("submit_timeout_s = 0", &seconds("submit_timeout_s", 3_600)),
+        channel("submit_timeout_s = 86400", &seconds("submit_timeout_s", 3_600)),
+        channel("query_timeout_s = 0", &seconds("query_timeout_s", 3_600)),
+        channel("first_retry_s = 0", &seconds("first_retry_s", 86_400)),
+        channel("last_retry_s = nan", &seconds("last_retry_s", 86_400)),
+        channel("poll_interval_s = 0", &seconds("poll_interval_s", 86_400)),
+        channel("poll_deadline_s = 1e9", &seconds("poll_deadline_s", 2_592_000)),
+        channel("requery_schedule_s = [5, 0]", &seconds("requery_schedule_s", 86_400)),
+        channel("requery_schedule_s = []", "requery_schedule_s: give 1 to 100 pauses"),
+        channel("visibility_window_s = -1", "visibility_window_s: give 0 to 2592000 seconds"),
+        channel("tries_max = 0", "tries_max: give 1 to 100"),
+        channel("attempts_max = 21", "attempts_max: give 1 to 20"),
+        channel("concurrency = 0", "concurrency: give 1 to 10000"),
+        channel(
+            "first_retry_s = 9\nlast_retry_s = 3",
+            "last_retry_s: it is the longest pause, and shorter than first_retry_s",
+        ),
+        (
+            "[channels.wallet]\nkind = \"sim\"\ncurrencies = []\n".to_owned(),
+            "channels.wallet.currencies: name at least one".to_owned(),
+        ),
+        (
+            "[fees.XX]\ncurrency = \"PKR\"\npayin_flat = \"0\"\npayin_basis_points = 0\npayout_flat = \"0\"\npayout_basis_points = 0\nvat_basis_points = 0\n".to_owned(),
+            "fees.PK and fees.XX both have PKR".to_owned(),
+        ),
+        ("[webhooks]\nretry_schedule_s = [60, 0]\n".to_owned(), "webhooks.retry_schedule_s has pauses of 1 to 2592000 seconds".to_owned()),
+        ("[webhooks]\ntimeout_s = 0\n".to_owned(), "webhooks.timeout_s is 1 to 300".to_owned()),
+        ("[alerts]\nstuck_age_s = 0\n".to_owned(), "alerts.stuck_age_s is 0, and must be 1 to 2592000".to_owned()),
+        ("[alerts]\nunknown_percent = 100\n".to_owned(), "alerts.unknown_percent is 100, and must be 0 to 99".to_owned()),
+        ("[restore]\nrecheck_days = 0\n".to_owned(), "restore.recheck_days is 0, and must be 1 to 365".to_owned()),
+    ];
+    for (file, why) in cases {
+        let failure = refused(&file);
+        assert!(failure.contains(&why) && failure.contains("Nothing was started"), "{failure}");
+    }
+    assert!(check(&read(&wallet("first_retry_s = 200"), &[]).unwrap()).is_ok());
+}
+
+#[test]
+fn secrets_that_can_be_guessed_or_overheard_are_refused() {
+    let short = [
+        (wallet("callback_secret = \"s\""), "channels.wallet.callback_secret"),
+        (wallet("auth = { bearer = \"t0ken\" }"), "channels.wallet.auth.bearer"),
+        (
+            wallet("auth = { hmac = { key_id = \"k\", secret = \"\" } }"),
+            "channels.wallet.auth.hmac.secret",
+        ),
+        (
+            "[providers.easypay]\ncallback_secret = \"1234567\"\n".to_owned(),
+            "providers.easypay.callback_secret",
+        ),
+    ];
+    for (file, key) in short {
+        let failure = refused(&file);
+        let why = format!("{key} has fewer than 8 characters, and could be guessed");
+        assert!(failure.contains(&why), "{failure}");
+        assert!(!failure.contains("t0ken") && !failure.contains("1234567"), "{failure}");
+    }
+    let bearer = |url: &str| {
+        wallet("auth = { bearer = \"a-long-token\" }").replace("https://pay.example", url)
+    };
+    let failure = refused(&bearer("http://10.0.0.7:8080"));
+    let why =
+        "channels.wallet.auth.bearer: the token would be sent to another machine in clear text";
+    assert!(failure.contains(why), "{failure}");
+    for url in
+        ["https://pay.example", "http://127.0.0.1:7001", "http://[::1]:1", "http://localhost"]
+    {
+        assert!(warnings(&bearer(url)).is_empty(), "{url}");
+    }
+}
+
+#[test]
+fn values_that_are_probably_a_mistake_are_warned_of() {
+    let final_after = |more: &str| wallet(&format!("not_found_is_final = true\n{more}"));
+    let cases = [
+        (
+            final_after("visibility_window_s = 3600\npoll_deadline_s = 7200"),
+            "channels.wallet: not_found_is_final proves nothing, because requery_schedule_s ends",
+        ),
+        (
+            final_after("requery_schedule_s = [1, 1]"),
+            "Give requery_schedule_s longer or more pauses",
+        ),
+        (
+            wallet("poll_deadline_s = 30\nvisibility_window_s = 60"),
+            "channels.wallet: poll_deadline_s is 30 and visibility_window_s is 60: payouts become STUCK before the channel promises to show them",
+        ),
+        (
+            wallet("").replace("PKR", "USD"),
+            "channels.wallet: no market has USD, so that its payouts cost no fee",
+        ),
+        (
+            wallet("").replace("https", "http"),
+            "channels.wallet.url: payouts, with names and numbers of beneficiaries, go to another machine in clear text",
+        ),
+        (
+            "[webhooks]\nretry_schedule_s = []\n".to_owned(),
+            "webhooks.retry_schedule_s is empty: a delivery that fails once is a dead letter",
+        ),
+        (
+            "[[approvals]]\naction = \"ledger.post\"\nquorum = 1\n".to_owned(),
+            "[[approvals]]: ledger.post takes one person",
+        ),
+    ];
+    for (file, expected) in cases {
+        let warnings = warnings(&file);
+        let [warning] = warnings.as_slice() else { panic!("{file}: {warnings:?}") };
+        assert!(warning.contains(expected), "{warning}");
+    }
+    for good in [String::new(), wallet(""), final_after("visibility_window_s = 60")] {
+        assert!(warnings(&good).is_empty(), "{good}");
+    }
 }

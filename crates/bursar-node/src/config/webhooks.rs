@@ -25,6 +25,9 @@ pub struct WebhooksConfig {
 /// Added to the request timeout for the lease of an attempt: waiting for a connection and for the commit.
 const MARGIN_S: i64 = 5;
 
+/// The longest pause between two attempts: 30 days.
+const PAUSE_MAX_S: u32 = 2_592_000;
+
 impl WebhooksConfig {
     /// The webhook sender with its host policy.
     pub fn sender(&self) -> Result<Arc<Sender>, Failure> {
@@ -49,6 +52,11 @@ impl WebhooksConfig {
             return Err(Failure::new(
                 "the configuration cannot be used: webhooks.retry_schedule_s has at most 64 pauses, and webhooks.timeout_s is 1 to 300. Nothing was started",
             ));
+        }
+        if !self.retry_schedule_s.iter().all(|pause| (1..=PAUSE_MAX_S).contains(pause)) {
+            return Err(Failure::new(format!(
+                "the configuration cannot be used: webhooks.retry_schedule_s has pauses of 1 to {PAUSE_MAX_S} seconds. Nothing was started"
+            )));
         }
         let seconds = |seconds: &u32| SignedDuration::from_secs(i64::from(*seconds));
         let lease = i64::from(self.timeout_s).saturating_add(MARGIN_S);

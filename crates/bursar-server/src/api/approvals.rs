@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use bursar_core::approvals::{self, Approve, Decided, Propose, Turndown, View};
-use bursar_core::four_eyes::person_of;
+use bursar_core::four_eyes::{Action, person_of};
 use bursar_core::ids::ApprovalId;
 use bursar_core::turn::{Ask, Body, Given};
 use bursar_store::FlowFilter;
@@ -200,9 +200,12 @@ impl App {
             if !is_replay {
                 return Ok(View::clone(&view));
             }
-            let now = self.approval(caller, &view.id).await?.1;
+            let now = self.approval(&view.id).await?.1;
+            // A revocation has neither key nor reference that another request could have.
+            let is_repeatable = now.action == Action::RevokeKey.name();
             match now.status.as_str() {
                 "EXPIRED" | "WITHDRAWN" | "STALE" => after = Some(now.id),
+                "REJECTED" if is_repeatable => after = Some(now.id),
                 "REJECTED" => return Err(rejected(&now)),
                 _ => return Ok(now),
             }
@@ -213,12 +216,8 @@ impl App {
     }
 
     /// The approval and its view.
-    async fn approval(
-        &self,
-        caller: &Caller,
-        id: &str,
-    ) -> Result<(approvals::Approval, View), Problem> {
-        let flow = self.find_flow::<approvals::Approval>(caller, id).await?;
+    async fn approval(&self, id: &str) -> Result<(approvals::Approval, View), Problem> {
+        let flow = self.read_flow::<approvals::Approval>(id).await?;
         let found = flow.state.approval().cloned().zip(view::<approvals::Approval>(&flow));
         found.ok_or_else(|| Problem::not_found("this id"))
     }
@@ -267,10 +266,9 @@ pub(super) async fn list(
     responses((status = 200, body = Approval), (status = 404, body = Problem)))]
 pub(super) async fn get(
     State(app): State<App>,
-    caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Reply<Approval>, Problem> {
-    Ok(Reply(app.approval(&caller, &id).await?.1.into()))
+    Ok(Reply(app.approval(&id).await?.1.into()))
 }
 
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -296,7 +294,7 @@ pub(super) async fn approve(
     Path(id): Path<String>,
     Optional(request): Optional<DecisionRequest>,
 ) -> Result<Reply<Approval>, Problem> {
-    let (approval, view) = app.approval(&caller, &id).await?;
+    let (approval, view) = app.approval(&id).await?;
     let body = approvals::stored_body(&approval.body).map_err(|error| {
         Problem::internal(format!(
             "{error}: nothing was done. Run the version that wrote it, or propose it again"
@@ -324,7 +322,7 @@ pub(super) async fn reject(
     Path(id): Path<String>,
     Optional(request): Optional<DecisionRequest>,
 ) -> Result<Reply<Approval>, Problem> {
-    let (_, view) = app.approval(&caller, &id).await?;
+    let (_, view) = app.approval(&id).await?;
     turn_down(&app, &caller, &view, request).await
 }
 
@@ -338,7 +336,7 @@ pub(super) async fn withdraw(
     Path(id): Path<String>,
     Optional(request): Optional<DecisionRequest>,
 ) -> Result<Reply<Approval>, Problem> {
-    let (_, view) = app.approval(&caller, &id).await?;
+    let (_, view) = app.approval(&id).await?;
     if person_of(&view.maker) != caller.person() {
         return Err(Problem::forbidden(
             "only the person who proposed it withdraws it: nothing was changed. An approver may reject it",

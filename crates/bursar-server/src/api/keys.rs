@@ -1,7 +1,5 @@
 //! API keys: shown once, stored as digests.
 
-use std::collections::BTreeSet;
-
 use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -10,7 +8,6 @@ use bursar_core::four_eyes::person_named;
 use bursar_core::registry::{
     self, Change, Content, Kind, Record, Registered, Registration, hexadecimal,
 };
-use bursar_store::Browse as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -24,6 +21,7 @@ use crate::access::{ADMIN, AccessRow};
 use crate::auth::{Caller, key_digest};
 use crate::extract::{Json, Query};
 use crate::problem::Problem;
+use crate::staff::Staff;
 
 pub(super) const ACCESS: &[AccessRow] = &[
     ("POST", "/v1/merchants/{id}/keys", ADMIN),
@@ -149,9 +147,8 @@ pub(super) struct ProposedKey {
 
 /// Create an API key.
 ///
-/// A key that may approve (admin, approver) is only proposed: 202, and it works when a second person approves it. As long as
-/// there are not two people who may approve, one of them an admin, the admin key of the environment makes the first keys
-/// alone.
+/// A key that may approve (admin, approver) is only proposed: 202, and it works when a second person approves it. Until there
+/// were two people who may approve, one of them an admin, the admin key of the environment makes the first keys alone.
 #[utoipa::path(post, path = "/v1/keys", tag = "keys", request_body = NewKey,
     responses((status = 201, body = IssuedKey), (status = 202, body = ProposedKey), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn issue(
@@ -163,8 +160,11 @@ pub(super) async fn issue(
 }
 
 /// Create an API key for a merchant.
+///
+/// 202 if the configuration asks for two people. A payout above the limit that is made with a key of one person needs an
+/// approval.
 #[utoipa::path(post, path = "/v1/merchants/{id}/keys", tag = "keys", params(("id" = String, Path)), request_body = NewMerchantKey,
-    responses((status = 201, body = IssuedKey), (status = 422, body = Problem)))]
+    responses((status = 201, body = IssuedKey), (status = 202, body = ProposedKey), (status = 422, body = Problem)))]
 pub(super) async fn issue_for_merchant(
     State(app): State<App>,
     caller: Caller,
@@ -183,8 +183,10 @@ async fn make(app: &App, caller: Caller, new: NewKey) -> Result<Response, Proble
     let key = format!("bk_{}", hexadecimal(&bytes));
     let role = registry::Role::from(new.role);
     let person = new.person.unwrap_or_else(|| new.name.clone());
-    let is_setup =
-        role.may_approve() && caller.is_bootstrap && app.is_setup(person_named(&person)).await?;
+    let is_setup = role.may_approve() && caller.is_bootstrap && {
+        let staff = Staff::read(app).await?;
+        !staff.is_set_up() && !staff.has_key(&person_named(&person))
+    };
     let mut made_by = vec![caller.person()];
     made_by.extend(caller.made_by.iter().take(MAKERS_MAX).cloned());
     let change = Change::IssueKey {
@@ -212,41 +214,6 @@ async fn make(app: &App, caller: Caller, new: NewKey) -> Result<Response, Proble
 
 /// A key remembers its creator and the creator of the creator's key.
 const MAKERS_MAX: usize = 1;
-
-impl App {
-    /// Whether there are not yet two people who may approve, one of them an admin, and this person has no key.
-    async fn is_setup(&self, person: String) -> Result<bool, Problem> {
-        let (mut people, mut admins) = (BTreeSet::new(), BTreeSet::new());
-        let mut after: Option<String> = None;
-        loop {
-            let cursor = after.clone();
-            let read = self.0.readers.read(async move |store| {
-                store.records(Kind::ApiKey, None, cursor.as_deref(), 500).await
-            });
-            let records = read.await?.records;
-            after = records.last().map(|record| record.id.clone());
-            if after.is_none() {
-                break;
-            }
-            for record in records {
-                let Content::ApiKey(key) = record.content else { continue };
-                if key.revoked_at.is_some() || key.role == registry::Role::Merchant {
-                    continue;
-                }
-                if key.person() == person {
-                    return Ok(false);
-                }
-                if key.role.may_approve() {
-                    people.insert(key.person());
-                }
-                if key.role == registry::Role::Admin {
-                    admins.insert(key.person());
-                }
-            }
-        }
-        Ok(people.len() < 2 || admins.is_empty())
-    }
-}
 
 /// List API keys, including revoked ones.
 #[utoipa::path(get, path = "/v1/keys", tag = "keys", params(Page),

@@ -167,12 +167,17 @@ impl App {
         caller: &Caller,
         id: &str,
     ) -> Result<Flow, Problem> {
+        let found = self.read_flow::<K>(id).await?;
+        let is_seen = caller.sees(&found.merchant);
+        is_seen.then_some(found).ok_or_else(|| Problem::not_found("this id"))
+    }
+
+    /// One flow of a kind.
+    pub(super) async fn read_flow<K: flow::Listed>(&self, id: &str) -> Result<Flow, Problem> {
         let unknown = || Problem::not_found("this id");
         let id = parse_id::<K>(id).ok_or_else(unknown)?;
         let found = self.0.readers.read(async move |store| store.flow(id).await).await?;
-        let found =
-            found.filter(|flow| K::of(&flow.state).is_some() && caller.sees(&flow.merchant));
-        found.ok_or_else(unknown)
+        found.filter(|flow| K::of(&flow.state).is_some()).ok_or_else(unknown)
     }
 
     /// One page of the records of a kind, newest first: of one merchant, or of all.

@@ -8,7 +8,9 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use bursar_core::flow::ReviewReason;
+use bursar_core::four_eyes::Action;
 use bursar_core::ids::PayoutId;
+use bursar_core::money::{Currency, Money};
 use bursar_core::payouts::{self, Cancel, Cancellation, ClientMetadata, Create, NewPayout};
 use bursar_core::turn::Given;
 use bursar_store::FlowFilter;
@@ -92,8 +94,8 @@ pub(super) struct PayeeDetails {
 
 /// Create a payout.
 ///
-/// The amount, fee and VAT are put on hold at once. A payout that staff makes above the configured amount is only proposed: 202,
-/// and it is made when a second person approves it.
+/// The amount, fee and VAT are put on hold at once. Above the configured amount a payout that staff makes, or that is made with
+/// a merchant's key that one person made alone, is only proposed: 202, and it is made when a second person approves it.
 #[utoipa::path(post, path = "/v1/payouts", tag = "payouts", request_body = PayoutRequest,
     params(("Idempotency-Key" = String, Header, description = "1 to 255 visible ASCII characters; the same key again is the same payout")),
     responses((status = 201, body = Payout), (status = 202, body = Proposed), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
@@ -120,7 +122,7 @@ pub(super) async fn create(
             description: request.description,
         },
     };
-    let actor = caller.merchant.is_none().then(|| caller.actor.clone());
+    let actor = acts_alone(&app, &caller, &payout).then(|| caller.actor.clone());
     let key = key.of_merchant(&payout.merchant);
     let create = Create { key, payout, actor, workflow: None };
     let Given { view, is_replay } =
@@ -130,6 +132,15 @@ pub(super) async fn create(
         };
     let payout = Payout::from(Arc::unwrap_or_clone(view));
     Ok(answered(StatusCode::CREATED, Reply(payout), is_replay))
+}
+
+/// Whether one person acts for the merchant: staff, or above the limit the holder of a merchant's key that one person made
+/// alone, who may be that person.
+fn acts_alone(app: &App, caller: &Caller, payout: &NewPayout) -> bool {
+    let currency: Option<Currency> = payout.currency.parse().ok();
+    let amount = currency.and_then(|currency| Money::parse(&payout.amount, currency).ok());
+    let is_large = || amount.is_some() && app.0.rules.needs_approval(Action::CreatePayout, amount);
+    caller.is_staff() || (!caller.made_by.is_empty() && is_large())
 }
 
 /// The beneficiary of the request, or the registered one that it names. A registered beneficiary never changes, so it

@@ -185,6 +185,7 @@ pub const UNEXPECTED: &[(&str, &str)] = &[
     ("bad_report", "the books are not restored"),
     ("no_restore", "the books are not restored"),
     ("rechecking", "the books are not restored"),
+    ("unknown_provider", "no provider is configured, so that its name is free text"),
     ("amount_too_large", "no amount is limited, so that balances can become too large"),
     (
         "no_new_attempt",

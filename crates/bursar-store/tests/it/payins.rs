@@ -90,12 +90,17 @@ async fn payins_are_booked_once(store: impl Store + Browse) {
     let dearer = Tariff::new("0.00", 1_000, 1_600, "PKR".parse().unwrap()).unwrap();
     let new_prices = Rules {
         payin_tariffs: [("PKR".parse().unwrap(), dearer)].into(),
-        provider_banks: [("easy".to_owned(), "other".to_owned())].into(),
+        providers: [("easy".to_owned(), "other".to_owned())].into(),
         ..rules.clone()
     };
     let (quoted, _) = view(desk.ask(payin("r9", "100.00", ProviderStatus::Pending, "p1")).await);
     desk.rules = &new_prices;
     let (booked, _) = view(desk.ask(payin("r9", "100.00", ProviderStatus::Completed, "p2")).await);
+    let typo = NewPayIn {
+        provider: "eazy".to_owned(),
+        ..payin("r9", "5", ProviderStatus::Completed, "p2")
+    };
+    assert_eq!(desk.ask(typo).await.unwrap_err().code(), "unknown_provider");
     desk.rules = &rules;
     assert_eq!((&booked.id, &booked.net), (&quoted.id, &"96.64".to_owned()));
     assert_eq!(desk.balance("merchants:m1:available:PKR").await, 2 * 9_664);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bursar_core::ledger::rulebook::Rulebook;
 use bursar_core::money::Currency;
-use bursar_node::config::{Config, DEFAULTS};
+use bursar_node::config::{Config, DEFAULTS, admin_key};
 use bursar_node::failure::Failure;
 use bursar_node::rulebook::load_rulebook;
 use bursar_node::terminal;
@@ -55,6 +55,9 @@ impl Arguments {
         config.connections(&rules)?;
         config.callbacks()?;
         config.http_limits()?;
+        config.alert_limits()?;
+        config.webhooks.sender()?;
+        admin_key()?;
         for channel in rules.channels.values() {
             let currencies: Vec<&str> = channel.currencies.iter().map(Currency::code).collect();
             terminal::say(&format!(
@@ -64,6 +67,9 @@ impl Arguments {
                 channel.bank,
                 channel.concurrency
             ))?;
+        }
+        for warning in config.warnings(&rules) {
+            terminal::say(&format!("warning: {warning}"))?;
         }
         terminal::say("drift=0")
     }

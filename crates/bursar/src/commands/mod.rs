@@ -61,6 +61,8 @@ enum Command {
     Beneficiary(Remote<remote::beneficiary::Command>),
     /// Record and inspect pay-ins
     Payin(Remote<remote::payin::Command>),
+    /// Decide what one person may not do alone
+    Approval(Remote<remote::approval::Command>),
     /// Manage API keys
     Key(Remote<remote::key::Command>),
     /// Manage encryption keys
@@ -102,6 +104,7 @@ impl Arguments {
             Command::Merchant(arguments) => arguments.run(),
             Command::Beneficiary(arguments) => arguments.run(),
             Command::Payin(arguments) => arguments.run(),
+            Command::Approval(arguments) => arguments.run(),
             Command::Key(arguments) => arguments.run(),
             Command::SecretKeys(command) => command.run(config),
             Command::Webhook(arguments) => arguments.run(),

@@ -11,14 +11,14 @@ use bursar_core::money::Currency;
 use bursar_core::payouts::channel::Channel;
 use bursar_core::rules::Rules;
 use bursar_node::books::{check_absent, make_unless_there};
-use bursar_node::config::Config;
+use bursar_node::config::{Config, admin_key};
 use bursar_node::failure::Failure;
 use bursar_node::host::{ClusterArguments, EngineName, relay};
 use bursar_node::node::{Node, serve};
 use bursar_node::rulebook::load_rulebook;
 use bursar_node::signals::stop;
 use bursar_node::terminal;
-use bursar_server::{Settings, WebhookSettings, key_digest};
+use bursar_server::{Settings, WebhookSettings};
 use bursar_store::{ClockKind, Location};
 use clap::Args;
 use tokio::net::{TcpListener, TcpSocket};
@@ -95,6 +95,7 @@ impl Arguments {
         let mut node = Node::start(&location, Arc::clone(&rules), outside, books).await?;
         settings.webhooks.vault.clone_from(&node.vault);
         announce(&location, self.engine, &rules, node.vault.is_some());
+        config.log_warnings(&rules);
         if settings.admin_key.is_none() {
             tracing::warn!(
                 "BURSAR_ADMIN_KEY is not set: only keys that were issued before open the API"
@@ -177,13 +178,12 @@ pub(super) fn settings(
     sender: Arc<Sender>,
     has_test_clock: bool,
 ) -> Result<Settings, Failure> {
-    let admin_key = std::env::var("BURSAR_ADMIN_KEY").ok().filter(|key| !key.is_empty());
     Ok(Settings {
-        admin_key: admin_key.map(|key| key_digest(&key)),
+        admin_key: admin_key()?,
         rate_limit_per_s: config.api.rate_limit_per_s,
         http: config.http_limits()?,
         callbacks: config.callbacks()?,
-        alerts: config.alert_limits(),
+        alerts: config.alert_limits()?,
         has_test_clock,
         answer_timeout: config.answer_timeout(),
         webhooks: WebhookSettings { brand: config.webhooks.brand.clone(), sender, vault: None },

@@ -100,6 +100,7 @@ mod here {
             };
             let books = config.books(ClockKind::Real);
             let mut node = Node::start(&location, Arc::clone(&rules), outside, books).await?;
+            config.log_warnings(&rules);
             // A closed standard output must not stop the worker.
             if let Some(address) = listener.as_ref().and_then(|it| it.local_addr().ok()) {
                 drop(terminal::say(&format!("listening on http://{address}")));

@@ -6,12 +6,13 @@ mod remarks;
 mod stored;
 mod tries;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::flow::{Flow, FlowState};
+use crate::flow::{Flow, FlowState, Kind as _};
 use crate::ids::FlowId;
 use crate::ledger::funds::Funds;
 use crate::money::Money;
@@ -229,6 +230,12 @@ fn describe(before: &Payout, result: &Result<Step, crate::rejection::Rejection>)
         parts.push("new attempt".to_owned());
     }
     parts.join(" ")
+}
+
+#[test]
+fn merchants_can_subscribe_to_the_event_of_every_state() {
+    let events: BTreeSet<&str> = states().iter().map(|payout| payout.state.event()).collect();
+    assert_eq!(events, Payout::INFO.merchant_events.iter().copied().collect());
 }
 
 #[test]

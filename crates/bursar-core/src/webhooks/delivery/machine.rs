@@ -29,7 +29,7 @@ impl Kind for Delivery {
         name: "delivery",
         prefix: DeliveryId::PREFIX,
         owns_money: false,
-        notifies: false,
+        merchant_events: &[],
         lanes: &[LaneInfo { name: LEASES, scope: LaneScope::Kind }],
         waiting: &["PENDING", "DELIVERING", "WAITING_RETRY", "DLQ", "CANCELLED"],
         outbox: Some(OutboxInfo {

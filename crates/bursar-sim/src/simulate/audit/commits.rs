@@ -84,7 +84,7 @@ impl Audit {
             });
         }
         let now = write.after.state.status();
-        if !write.after.state.info().notifies {
+        if !write.after.state.info().notifies() {
             self.look_at_unnotified(kind, &about, (status.as_deref(), now));
             return;
         }

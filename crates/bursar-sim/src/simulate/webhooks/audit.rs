@@ -61,7 +61,7 @@ impl Known {
     fn wants(&self, event: &FeedEvent) -> bool {
         let family = event.kind.split('.').next().unwrap_or_default();
         let is_wanted = |wanted: &String| match wanted.as_str() {
-            "*" => KINDS.iter().any(|kind| kind.notifies && kind.name == family),
+            "*" => KINDS.iter().any(|kind| kind.notifies() && kind.name == family),
             other => *other == event.kind || *other == format!("{family}.*"),
         };
         self.is_on && self.merchant == event.merchant && self.event_types.iter().any(is_wanted)

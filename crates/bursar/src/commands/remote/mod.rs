@@ -3,6 +3,7 @@
 //! A new resource is a file with a `Command` that implements [`RemoteCommand`], and its variant in `commands/mod.rs`. Its
 //! list and get commands are [`ListArgs`], [`GetArgs`] and a [`Resource`].
 
+pub(crate) mod approval;
 pub(crate) mod audit;
 pub(crate) mod beneficiary;
 pub(crate) mod dispatch;

@@ -175,6 +175,13 @@ impl Server {
         if self.json {
             return terminal::say(&response.text);
         }
+        if let Some(approval) = response.json.get("approval_id").and_then(Value::as_str) {
+            terminal::say(&fields(&response.json))?;
+            terminal::note(&format!(
+                "nothing was done yet: another person must approve it with `bursar approval approve {approval}`"
+            ));
+            return Ok(());
+        }
         terminal::say(&show(&response.json))?;
         if let Some(cursor) = response.json.get("next_cursor").and_then(Value::as_str) {
             terminal::note(&format!("there may be more: --cursor {cursor}"));

@@ -1,6 +1,7 @@
 //! What a hostile channel or client, a restored backup or a machine without resources must not be able to do. Each test is named by
 //! what it tries.
 
+mod approval_matrix;
 mod connections;
 mod files;
 mod full_server;

@@ -4,43 +4,43 @@ use serde_json::{Value, json};
 
 use crate::api::actions::{id, order};
 use crate::api::server::Server;
-use crate::caller::{Answer, Caller};
+use crate::caller::{Answer, Caller, until};
 
 /// A server with the usual rules, which the common configuration of the tests relaxes.
-fn server() -> Server {
+pub(super) fn server() -> Server {
     let server = Server::with("approvals = []", &["--test-clock"]);
     server.admin().post("/v1/merchants", &json!({"id": "m1", "name": "One"})).is(201);
     server
 }
 
 /// An admin and an approver of the first set-up, and an operator whom the admin made alone.
-struct People {
-    maker: Caller,
-    checker: Caller,
-    operator: Caller,
+pub(super) struct People {
+    pub(super) maker: Caller,
+    pub(super) checker: Caller,
+    pub(super) operator: Caller,
 }
 
-fn people(bootstrap: &Caller) -> People {
+pub(super) fn people(bootstrap: &Caller) -> People {
     let maker = bootstrap.key("Maria", "admin", None);
     let checker = bootstrap.key("Cem", "approver", None);
     let operator = maker.key("Otto", "operator", None);
     People { maker, checker, operator }
 }
 
-fn payin(reference: &str, amount: &str) -> Value {
+pub(super) fn payin(reference: &str, amount: &str) -> Value {
     json!({"merchant_id": "m1", "provider": "easypay", "reference": reference, "amount": amount, "currency": "PKR"})
 }
 
-fn credit(reference: &str) -> Value {
+pub(super) fn credit(reference: &str) -> Value {
     let variables = json!({"merchantId": "m1", "currency": "PKR", "amount": "1.00"});
     json!({"event": "ADJUSTMENT_CREDIT", "reference": reference, "variables": variables})
 }
 
-fn proposed(answer: Answer) -> String {
+pub(super) fn proposed(answer: Answer) -> String {
     answer.is(202)["approval_id"].as_str().unwrap().to_owned()
 }
 
-fn approve(by: &Caller, approval: &str) -> Answer {
+pub(super) fn approve(by: &Caller, approval: &str) -> Answer {
     by.post(&format!("/v1/approvals/{approval}/approve"), &json!({}))
 }
 
@@ -78,10 +78,83 @@ fn staff_pays_out_above_the_limit() {
     let again = maker.pay("k1", &body);
     assert_eq!((again.status, &again.json()["id"]), (201, &result), "the same key, the payout");
     maker.payout_at(result.as_str().unwrap(), "SUCCESS");
-    // The merchant itself pays its own money.
-    let merchant = server.admin().key("till", "merchant", Some("m1"));
-    merchant.pay("k2", &body).is(201);
     server.admin().books_hold();
+}
+
+/// A key of the merchant that one admin made alone may be in the admin's own hand.
+#[test]
+fn an_admin_makes_a_key_of_the_merchant_and_pays_out_with_it() {
+    let server = server();
+    let People { maker, checker, .. } = people(&server.admin());
+    approve(&checker, &proposed(maker.post("/v1/payins", &payin("r1", "9000.00")))).is(200);
+    let till = maker.key("till", "merchant", Some("m1"));
+    till.pay("small", &order("m1", "calm", "900.00")).is(201);
+    let body = order("m1", "calm", "1500.00");
+    let approval = proposed(till.pay("k1", &body));
+    assert_eq!(proposed(till.pay("k1", &body)), approval, "one proposal");
+    approve(&maker, &approval).refused(409, "creator_involved");
+    let result = approve(&checker, &approval).is(200)["result"].clone();
+    assert_eq!(till.pay("k1", &body).is(201)["id"], result);
+    server.admin().books_hold();
+
+    // A company whose merchants pay large amounts by themselves has two people make their keys.
+    let config = "[[approvals]]\naction = \"key.issue_merchant\"\nquorum = 2\n";
+    let server = Server::with(config, &["--test-clock"]);
+    server.admin().post("/v1/merchants", &json!({"id": "m1", "name": "One"})).is(201);
+    let People { maker, checker, .. } = people(&server.admin());
+    approve(&checker, &proposed(maker.post("/v1/payins", &payin("r1", "9000.00")))).is(200);
+    let made = maker.post("/v1/merchants/m1/keys", &json!({"name": "till"})).is(202);
+    let till = maker.with(made["key"].as_str().unwrap());
+    till.pay("k1", &body).refused(401, "unauthenticated");
+    approve(&checker, made["approval_id"].as_str().unwrap()).is(200);
+    till.pay("k1", &body).is(201);
+}
+
+/// The admin key of the environment revokes the keys of all others, and sets the server up again with people of its own.
+#[test]
+fn the_first_set_up_is_repeated_with_other_people() {
+    let server = server();
+    let bootstrap = server.admin();
+    people(&bootstrap);
+    let keys = bootstrap.get("/v1/keys").is(200);
+    for key in keys["data"].as_array().unwrap() {
+        let path = format!("/v1/keys/{}?break_glass=true&reason=mine", id(key));
+        bootstrap.ask("DELETE", &path, &[], b"");
+    }
+    for (name, role) in [("Zoe", "admin"), ("Yves", "approver"), ("Maria", "admin")] {
+        bootstrap.post("/v1/keys", &json!({"name": name, "role": role})).is(202);
+    }
+}
+
+#[test]
+fn a_provider_that_does_not_exist_pays_in() {
+    let server = server();
+    let People { maker, .. } = people(&server.admin());
+    let mut body = payin("r1", "10.00");
+    body["provider"] = "eazypay".into();
+    maker.post("/v1/payins", &body).refused(422, "unknown_provider");
+    assert_eq!(maker.balance("m1").0, "0.00");
+}
+
+/// People hear of a proposal that no person may approve, and of the use of the first admin key.
+#[test]
+fn the_first_admin_works_on_alone() {
+    let server = server();
+    let bootstrap = server.admin();
+    people(&bootstrap);
+    proposed(bootstrap.post("/v1/ledger/transactions", &credit("a1")));
+    let raised = |name: &str| {
+        until(name, || {
+            let feed = bootstrap.get("/v1/events?limit=500").is(200);
+            let events = feed["data"].as_array().unwrap().clone();
+            let is_raised = |event: &Value| {
+                event["type"] == "alert.raised" && event["subject"] == format!("alert:{name}")
+            };
+            events.iter().any(is_raised).then_some(())
+        });
+    };
+    raised("approval_blocked");
+    raised("bootstrap_key");
 }
 
 #[test]
@@ -163,8 +236,11 @@ fn a_payout_whose_funds_are_gone_is_stale() {
     let People { maker, checker, .. } = people(&server.admin());
     approve(&checker, &proposed(maker.post("/v1/payins", &payin("r1", "2000.00")))).is(200);
     let approval = proposed(maker.pay("k1", &order("m1", "calm", "1500.00")));
+    // In the books by another route.
     let merchant = server.admin().key("till", "merchant", Some("m1"));
-    merchant.pay("k2", &order("m1", "calm", "1900.00")).is(201);
+    for (key, amount) in [("k2", "900.00"), ("k3", "950.00")] {
+        merchant.pay(key, &order("m1", "calm", amount)).is(201);
+    }
     approve(&checker, &approval).refused(409, "approval_stale");
     approve(&checker, &approval).refused(409, "not_proposed");
     let view = maker.get(&format!("/v1/approvals/{approval}")).is(200);

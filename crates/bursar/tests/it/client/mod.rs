@@ -1,5 +1,6 @@
 //! Commands against a real server with a simulated provider.
 
+mod approvals;
 mod payins;
 mod webhooks;
 

@@ -1,0 +1,81 @@
+//! Configurations that can be used, and are probably a mistake. `bursar check` prints them, and a starting process logs them.
+
+use bursar_core::four_eyes::Action;
+use bursar_core::payouts::channel::Channel;
+use bursar_core::rules::Rules;
+use jiff::{SignedDuration, Timestamp};
+
+use super::Config;
+
+impl Config {
+    pub fn log_warnings(&self, rules: &Rules) {
+        for warning in self.warnings(rules) {
+            tracing::warn!("{warning}");
+        }
+    }
+
+    pub fn warnings(&self, rules: &Rules) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for (name, channel) in &rules.channels {
+            warnings.extend(late_proof(channel));
+            warnings.extend(early_deadline(channel));
+            let currencies = channel.currencies.iter();
+            let free = currencies.filter(|currency| !rules.payout_tariffs.contains_key(*currency));
+            warnings.extend(free.map(|currency| {
+                format!("channels.{name}: no market has {currency}, so that its payouts cost no fee. Add [fees.MARKET] with this currency")
+            }));
+            if self.channels.get(name).is_some_and(super::ChannelConfig::is_overheard) {
+                warnings.push(format!(
+                    "channels.{name}.url: payouts, with names and numbers of beneficiaries, go to another machine in clear text. Use https"
+                ));
+            }
+        }
+        if self.webhooks.retry_schedule_s.is_empty() {
+            warnings.push(
+                "webhooks.retry_schedule_s is empty: a delivery that fails once is a dead letter, and the merchant is not told. Give pauses".to_owned(),
+            );
+        }
+        warnings.extend(Action::ALL.into_iter().filter_map(|action| one_person(action, rules)));
+        warnings
+    }
+}
+
+/// The questions end before “not found” would prove that a payout was not sent.
+fn late_proof(channel: &Channel) -> Option<String> {
+    let Channel { name, clocks, .. } = channel;
+    let asked =
+        clocks.requeries.iter().fold(SignedDuration::ZERO, |sum, pause| sum.saturating_add(*pause));
+    let asked = asked.saturating_add(clocks.submit_timeout);
+    let shown = channel.shown_at(Timestamp::UNIX_EPOCH).duration_since(Timestamp::UNIX_EPOCH);
+    let is_late = channel.not_found_is_final && asked <= shown;
+    is_late.then(|| {
+        format!(
+            "channels.{name}: not_found_is_final proves nothing, because requery_schedule_s ends {} seconds after a submission and absence is proven after {} (visibility_window_s and the lease of the submission). Payouts without an answer become STUCK. Give requery_schedule_s longer or more pauses",
+            asked.as_secs(),
+            shown.as_secs()
+        )
+    })
+}
+
+/// A payout is given up before the channel promises to know it.
+fn early_deadline(channel: &Channel) -> Option<String> {
+    let (deadline, window) = (channel.clocks.poll_deadline, channel.visibility_window);
+    (deadline < window).then(|| {
+        format!(
+            "channels.{}: poll_deadline_s is {} and visibility_window_s is {}: payouts become STUCK before the channel promises to show them. Give poll_deadline_s at least as long",
+            channel.name,
+            deadline.as_secs(),
+            window.as_secs()
+        )
+    })
+}
+
+fn one_person(action: Action, rules: &Rules) -> Option<String> {
+    let quorum = rules.approvals.get(&action)?.quorum;
+    (quorum < action.usual().quorum).then(|| {
+        format!(
+            "[[approvals]]: {} takes one person, so that one key alone can do it. Remove the rule when it is not needed any more",
+            action.name()
+        )
+    })
+}

@@ -1,0 +1,137 @@
+//! The people behind the keys of staff: who may approve, and whether the first set-up is over.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use bursar_core::approvals::Approval;
+use bursar_core::flow::{Kind as _, ReviewReason};
+use bursar_core::four_eyes::Signature;
+use bursar_core::registry::{Alert, Content, Kind, Role};
+use bursar_store::{Browse as _, ReviewFilter};
+
+use crate::App;
+use crate::auth::{bootstrap, holder};
+use crate::problem::Problem;
+
+/// Records that one query reads.
+const PAGE: u32 = 500;
+
+#[derive(Debug, Default)]
+pub(crate) struct Staff {
+    /// The keys in use that may approve.
+    approvers: Vec<Signature>,
+    /// The people with a key in use.
+    people: BTreeSet<String>,
+    /// The people who have, or had, a key that may approve, and the admins among them.
+    approved: BTreeSet<String>,
+    admins: BTreeSet<String>,
+}
+
+impl Staff {
+    pub(crate) async fn read(app: &App) -> Result<Self, Problem> {
+        let mut staff = Self::default();
+        staff.approvers.extend(app.0.settings.admin_key.map(|_| bootstrap().signature()));
+        let mut after: Option<String> = None;
+        loop {
+            let cursor = after.clone();
+            let read = app.0.readers.read(async move |store| {
+                store.records(Kind::ApiKey, None, cursor.as_deref(), PAGE).await
+            });
+            let records = read.await?.records;
+            after = records.last().map(|record| record.id.clone());
+            if after.is_none() {
+                return Ok(staff);
+            }
+            for record in records {
+                let Content::ApiKey(key) = record.content else { continue };
+                if key.role == Role::Merchant {
+                    continue;
+                }
+                if key.role.may_approve() {
+                    staff.approved.insert(key.person());
+                }
+                if key.role == Role::Admin {
+                    staff.admins.insert(key.person());
+                }
+                let Some(caller) = holder(&record.id, key) else { continue };
+                staff.people.insert(caller.person());
+                staff.approvers.extend(caller.is_approver().then(|| caller.signature()));
+            }
+        }
+    }
+
+    /// Whether there were ever two people who may approve, one of them an admin. Revoked keys count: otherwise one person could
+    /// revoke the keys of all others in an emergency, and make the next two people alone.
+    pub(crate) fn is_set_up(&self) -> bool {
+        self.approved.len() >= 2 && !self.admins.is_empty()
+    }
+
+    /// Whether the person has a key in use.
+    pub(crate) fn has_key(&self, person: &str) -> bool {
+        self.people.contains(person)
+    }
+
+    fn can_decide(&self, approval: &Approval) -> bool {
+        self.approvers.iter().any(|by| approval.check_signer(by).is_ok())
+    }
+
+    /// The summaries of open approvals that no key in use may sign.
+    async fn blocked(&self, app: &App) -> Result<Vec<String>, Problem> {
+        let read = app.0.readers.read(async |store| {
+            let of = Some((Approval::INFO.name, ReviewReason::Approval));
+            store.reviews(&ReviewFilter { of, merchant: None }, None, PAGE).await
+        });
+        let open = read.await?;
+        let open = open.iter().filter_map(|(_, flow)| flow.as_ref()?.state.approval());
+        let blocked = open.filter(|approval| !self.can_decide(approval));
+        Ok(blocked.map(|approval| approval.summary.clone()).collect())
+    }
+}
+
+/// The keys of staff are read again after this time.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// What the watcher of alerts knows of the people who may approve.
+#[derive(Debug, Default)]
+pub(crate) struct StaffWatch {
+    read_at: Option<Instant>,
+    is_set_up: bool,
+    /// Summaries of approvals that no key in use may sign.
+    blocked: Vec<String>,
+    /// The admin key of the environment was used after the first set-up.
+    is_admin_used: bool,
+}
+
+impl StaffWatch {
+    /// Reads the keys of staff if approvals are open or the admin key of the environment is used, and not too often.
+    pub(crate) async fn look(&mut self, app: &App, has_open_approvals: bool) {
+        let is_used = app.0.keys.take_admin_use();
+        if !has_open_approvals {
+            self.blocked.clear();
+        }
+        let is_old = self.read_at.is_none_or(|read_at| read_at.elapsed() >= EVERY);
+        if is_old && (has_open_approvals || (is_used && !self.is_set_up)) {
+            // If this fails, the next check reads them again.
+            let Ok(staff) = Staff::read(app).await else { return };
+            let Ok(blocked) = staff.blocked(app).await else { return };
+            (self.is_set_up, self.blocked) = (staff.is_set_up(), blocked);
+            self.read_at = Some(Instant::now());
+        }
+        self.is_admin_used = is_used && self.is_set_up;
+    }
+
+    pub(crate) fn blocked(&self) -> Alert {
+        let (count, first) = (self.blocked.len(), self.blocked.first());
+        let detail = format!(
+            "{count} proposals wait and no key in use may approve them, one of them to {}: make a key of a further approver (two people), or withdraw them",
+            first.map_or("", String::as_str)
+        );
+        Alert { is_raised: count > 0, detail }
+    }
+
+    /// The alert while the admin key of the environment is in use.
+    pub(crate) fn admin_key(&self) -> Option<(String, String)> {
+        let detail = "the admin key of the environment is in use although two people have keys of their own: use theirs, and start the server without BURSAR_ADMIN_KEY";
+        self.is_admin_used.then(|| ("bootstrap_key".to_owned(), detail.to_owned()))
+    }
+}
