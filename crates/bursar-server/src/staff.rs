@@ -8,6 +8,7 @@ use bursar_core::flow::{Kind as _, ReviewReason};
 use bursar_core::four_eyes::Signature;
 use bursar_core::registry::{Alert, Content, Kind, Role};
 use bursar_store::{Browse as _, ReviewFilter};
+use jiff::Timestamp;
 
 use crate::App;
 use crate::auth::{bootstrap, holder};
@@ -22,9 +23,17 @@ pub(crate) struct Staff {
     approvers: Vec<Signature>,
     /// The people with a key in use.
     people: BTreeSet<String>,
-    /// The people who have, or had, a key that may approve, and the admins among them.
-    approved: BTreeSet<String>,
-    admins: BTreeSet<String>,
+    /// The keys that may approve, in use or not.
+    approving: Vec<ApprovingKey>,
+}
+
+/// When a person could approve with a key.
+#[derive(Debug)]
+struct ApprovingKey {
+    person: String,
+    is_admin: bool,
+    from: Timestamp,
+    until: Option<Timestamp>,
 }
 
 impl Staff {
@@ -48,10 +57,12 @@ impl Staff {
                     continue;
                 }
                 if key.role.may_approve() {
-                    staff.approved.insert(key.person());
-                }
-                if key.role == Role::Admin {
-                    staff.admins.insert(key.person());
+                    staff.approving.push(ApprovingKey {
+                        person: key.person(),
+                        is_admin: key.role == Role::Admin,
+                        from: record.created_at,
+                        until: key.revoked_at,
+                    });
                 }
                 let Some(caller) = holder(&record.id, key) else { continue };
                 staff.people.insert(caller.person());
@@ -60,10 +71,16 @@ impl Staff {
         }
     }
 
-    /// Whether there were ever two people who may approve, one of them an admin. Revoked keys count: otherwise one person could
-    /// revoke the keys of all others in an emergency, and make the next two people alone.
+    /// Whether there were two people who may approve at any time, one of them an admin. Keys that were revoked since count:
+    /// otherwise one person could revoke the keys of all others in an emergency, and make the next two people alone.
     pub(crate) fn is_set_up(&self) -> bool {
-        self.approved.len() >= 2 && !self.admins.is_empty()
+        self.approving.iter().map(|key| key.from).any(|time| {
+            let is_live =
+                |key: &&ApprovingKey| key.from <= time && key.until.is_none_or(|end| time < end);
+            let live = || self.approving.iter().filter(is_live);
+            let people: BTreeSet<&str> = live().map(|key| key.person.as_str()).collect();
+            people.len() >= 2 && live().any(|key| key.is_admin)
+        })
     }
 
     /// Whether the person has a key in use.
@@ -133,5 +150,35 @@ impl StaffWatch {
     pub(crate) fn admin_key(&self) -> Option<(String, String)> {
         let detail = "the admin key of the environment is in use although two people have keys of their own: use theirs, and start the server without BURSAR_ADMIN_KEY";
         self.is_admin_used.then(|| ("bootstrap_key".to_owned(), detail.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::{ApprovingKey, Staff};
+
+    #[test]
+    fn the_set_up_is_over_for_good_when_two_people_could_approve() {
+        let key = |person: &str, is_admin, from, until: Option<i64>| {
+            let at = |second| Timestamp::from_second(second).unwrap();
+            let person = person.to_owned();
+            ApprovingKey { person, is_admin, from: at(from), until: until.map(at) }
+        };
+        let cases = [
+            (vec![], false),
+            (vec![key("anna", true, 1, None)], false),
+            (vec![key("anna", true, 1, None), key("anna", false, 2, None)], false),
+            (vec![key("abid", false, 1, None), key("ben", false, 2, None)], false),
+            // A key that was made by mistake, and revoked.
+            (vec![key("rosa", true, 1, Some(2)), key("abid", false, 3, None)], false),
+            (vec![key("anna", true, 1, None), key("abid", false, 2, None)], true),
+            (vec![key("anna", true, 1, Some(9)), key("abid", false, 2, Some(9))], true),
+        ];
+        for (approving, expected) in cases {
+            let staff = Staff { approving, ..Staff::default() };
+            assert_eq!(staff.is_set_up(), expected, "{staff:?}");
+        }
     }
 }
