@@ -90,6 +90,16 @@ impl Control {
         scopes.iter().any(|scope| self.freezes.contains_key(scope))
     }
 
+    /// Whether nothing may be sent through this channel for any merchant.
+    pub(crate) fn is_channel_frozen(&self, channel: &str) -> bool {
+        let mut scopes = self.freezes.keys();
+        scopes.any(|scope| match scope {
+            Scope::Global => true,
+            Scope::Channel(frozen) => frozen == channel,
+            Scope::Merchant(_) => false,
+        })
+    }
+
     /// Applies a change and returns the resulting status. A change that is already in force does nothing.
     pub(crate) fn apply(
         &mut self,

@@ -5,7 +5,7 @@ use bursar_core::turn::{Body, DueClaim, FairClaim, ReadPlan};
 use jiff::{SignedDuration, Timestamp};
 
 use super::bisect::Origin;
-use super::{Engine, WEBHOOKS};
+use super::{Engine, FROZEN_PAUSE, WEBHOOKS};
 
 impl Engine {
     /// The claims of the next turn: lanes of channels only with free slots, and nothing new when stopping.
@@ -23,13 +23,23 @@ impl Engine {
         self.has_backlog = false;
         let claim = |(lane, free): (String, u32)| {
             let throttle = self.bisection.throttle(&lane).unwrap_or(free);
-            let limit = self.limits.claim_max.min(free).min(throttle);
+            // One flow shows whether the lane is still frozen.
+            let probe = if self.frozen.contains_key(&lane) { 1 } else { free };
+            let limit = self.limits.claim_max.min(free).min(throttle).min(probe);
             let origin = Origin::Claim { lane: lane.clone(), limit };
             (limit > 0).then(|| (lane.clone(), origin, ClaimDue { lane, limit }.into()))
         };
-        let mut claims: Vec<_> = self.lanes(now).filter_map(claim).collect();
+        let lanes = self.lanes(now).filter(|(lane, _)| !self.is_left_alone(lane, now));
+        let mut claims: Vec<_> = lanes.filter_map(claim).collect();
         claims.extend(self.delivery_claim(now));
         claims
+    }
+
+    /// Whether the channel of the lane was frozen a moment ago.
+    fn is_left_alone(&self, lane: &str, now: Timestamp) -> bool {
+        // A longer pause means that the clock was set back.
+        let is_ahead = |until: Timestamp| now < until && until.duration_since(now) <= FROZEN_PAUSE;
+        self.frozen.get(lane).is_some_and(|until| is_ahead(*until))
     }
 
     fn delivery_claim(&mut self, now: Timestamp) -> Option<(String, Origin, Body)> {
@@ -60,10 +70,11 @@ impl Engine {
         lanes.filter(move |(lane, _)| !self.bisection.is_paused(lane, now))
     }
 
-    /// The first flow of each lane that is due by then.
+    /// The first flow of each lane that is due by then. What is frozen waits, whatever its time.
     pub(crate) fn first_due(&self, now: Timestamp, until: Timestamp) -> ReadPlan {
         let claim = |(lane, _)| DueClaim { lane, now: until, limit: 1 };
-        let due = self.lanes(now).map(claim).collect();
+        let lanes = self.lanes(now).filter(|(lane, _)| !self.frozen.contains_key(lane));
+        let due = lanes.map(claim).collect();
         let fair = FairClaim::first_deliveries(until, &self.webhooks.blocked(now)).into();
         ReadPlan { due, fair, ..ReadPlan::default() }
     }

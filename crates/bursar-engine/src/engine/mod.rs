@@ -60,6 +60,9 @@ struct RunningTurn {
     admitted_at: Timestamp,
 }
 
+/// How long a frozen lane is left alone. Another process may lift the freeze meanwhile.
+const FROZEN_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
 /// How often the outcome of an effect may make a turn fail in which it is alone.
 const OUTCOME_FAILURES_MAX: u32 = 3;
 
@@ -75,6 +78,8 @@ pub struct Engine {
     bisection: Bisection,
     turn: Option<RunningTurn>,
     claimed_at: Option<Timestamp>,
+    /// Lanes of frozen channels, and when a claim looks at them again.
+    frozen: BTreeMap<String, Timestamp>,
     /// Time has passed since the last claim.
     tick_pending: bool,
     /// There may be more due flows to claim at once.
@@ -112,6 +117,7 @@ impl Engine {
             bisection: Bisection::default(),
             turn: None,
             claimed_at: None,
+            frozen: BTreeMap::new(),
             tick_pending: false,
             has_backlog: true,
             in_flight: 0,
@@ -195,8 +201,12 @@ impl Engine {
                 Origin::Caller(ticket) => {
                     // The request may have made a flow that is due at once.
                     self.has_backlog = true;
-                    if matches!(answer, Ok(Reply::Webhooks(webhooks::Reply::Replayed(_)))) {
-                        self.webhooks.want_retries();
+                    match &answer {
+                        Ok(Reply::Webhooks(webhooks::Reply::Replayed(_))) => {
+                            self.webhooks.want_retries();
+                        }
+                        Ok(Reply::Freezes(_)) => self.frozen.clear(),
+                        Ok(_) | Err(_) => {}
                     }
                     outputs.push(Output::Answer(ticket, Ok(answer)));
                 }
@@ -256,9 +266,15 @@ impl Engine {
             self.has_backlog = true;
             return;
         };
+        if reply.is_frozen {
+            let until = now.saturating_add(FROZEN_PAUSE).unwrap_or(Timestamp::MAX);
+            self.frozen.insert(lane.to_owned(), until);
+            return;
+        }
+        self.has_backlog |= self.frozen.remove(lane).is_some();
         let count = reply.flows.len().saturating_add(reply.refused.len());
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        // Frozen flows are claimed and do nothing: there is no hurry to claim them again.
+        // Flows of frozen merchants are claimed and do nothing: there is no hurry to claim them again.
         let is_throttled = self.bisection.throttle(lane).is_some();
         self.has_backlog |= count >= limit && (has_effects || is_throttled);
         self.bisection.ramp_up(lane, (count, limit), self.limits.claim_max);

@@ -8,7 +8,7 @@ use bursar_core::idempotency::Key;
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{
     self, Answer, Callback, Cancel, Cancellation, Create, Decision, Event, LANE, NewPayout, Order,
-    Outcome, Resolution, Resolve, View, schedule_lane, submit_lane,
+    Outcome, Resolution, Resolve, View, submit_lane,
 };
 use bursar_core::rejection::Rejection;
 use bursar_core::rules::Rules;
@@ -342,7 +342,7 @@ fn invalid_payouts_are_rejected() {
         create.payout.scheduled_at = Some(later);
         let scheduled = view(desk.ask(create).await);
         assert_eq!(scheduled.status, "SCHEDULED");
-        let lane = schedule_lane("wallet");
+        let lane = submit_lane("wallet");
         assert!(desk.claim(&lane, 10).await.flows.is_empty());
         desk.now = later;
         assert_eq!(desk.claim(&lane, 10).await.flows, [scheduled.id]);

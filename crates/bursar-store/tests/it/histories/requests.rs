@@ -11,7 +11,7 @@ use bursar_core::ledger::LedgerEvent;
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{
     self, Beneficiary, Cancellation, ClientMetadata, Decision, NewPayout, Resolution,
-    schedule_lane, submit_lane,
+    lease_lane, submit_lane,
 };
 use bursar_core::registry;
 use bursar_core::registry::{Change, MerchantStatus, Role};
@@ -137,7 +137,7 @@ fn step(world: &mut World) -> Body {
     match world.dice.below(20) {
         0..6 => requests::claim_due(&submit_lane(world.dice.pick(&["wallet", "bank"])), limit),
         6..12 => requests::claim_due(payouts::LANE, limit),
-        12 | 13 => requests::claim_due(&schedule_lane("wallet"), limit),
+        12 | 13 => requests::claim_due(&lease_lane(world.dice.pick(&["wallet", "bank"])), limit),
         14 => requests::claim_due(delivery::LEASES, limit),
         _ => requests::start_deliveries(limit * 2, world.dice.chance(80)),
     }

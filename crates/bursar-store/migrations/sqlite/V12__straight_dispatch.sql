@@ -1,0 +1,11 @@
+-- Scheduled payouts wait where they are sent from, and payouts that are being sent wait for the end of their lease in lanes of
+-- their own, by channel.
+
+UPDATE due SET lane = 'submit:' || substr(lane, length('schedule:') + 1)
+WHERE lane >= 'schedule:' AND lane < 'schedule;';
+UPDATE due SET lane = 'lease:' || json_extract(f.state, '$.flow.terms.channel')
+FROM flows f WHERE f.id = due.flow AND due.lane = 'payout' AND f.kind = 'payout' AND f.status = 'SUBMITTING'
+    AND json_extract(f.state, '$.flow.recheck') IS NULL;
+
+-- The same name as in PostgreSQL.
+ALTER TABLE head RENAME COLUMN chain_hash TO last_hash;
