@@ -118,8 +118,8 @@ impl Config {
     pub fn alert_limits(&self) -> Result<AlertLimits, Failure> {
         let (alerts, days) = (&self.alerts, self.restore.recheck_days);
         for (key, given, bounds) in [
-            ("alerts.stuck_age_s", u64::from(alerts.stuck_age_s), 1..=2_592_000),
-            ("alerts.outbox_age_s", u64::from(alerts.outbox_age_s), 1..=86_400),
+            ("alerts.stuck_age_s", u64::from(alerts.stuck_age_s), 0..=2_592_000),
+            ("alerts.outbox_age_s", u64::from(alerts.outbox_age_s), 0..=86_400),
             ("alerts.unknown_percent", alerts.unknown_percent, 0..=99),
             ("restore.recheck_days", u64::from(days), 1..=365),
         ] {

@@ -15,7 +15,7 @@ impl Config {
     }
 
     pub fn warnings(&self, rules: &Rules) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = self.secret_warnings().collect();
         for (name, channel) in &rules.channels {
             warnings.extend(late_proof(channel));
             warnings.extend(early_deadline(channel));

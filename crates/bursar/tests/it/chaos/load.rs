@@ -17,6 +17,8 @@ use crate::process::Process;
 
 /// The admin key.
 pub(super) const KEY: &str = "kill";
+/// The secret of the channel and of the provider.
+pub(super) const CALLBACK_SECRET: &str = "hush-hush";
 pub(super) const MERCHANTS: usize = 7;
 /// The beneficiary of all payouts; only the books and the provider may contain it.
 pub(super) const MSISDN: &str = "923001234567";
@@ -296,7 +298,7 @@ impl Load {
                 "reference": reference, "amount": "70.00", "currency": "PKR", "status": status,
             });
             let body = body.to_string();
-            let signature = callback::sign(&Secret::new("s"), body.as_bytes());
+            let signature = callback::sign(&Secret::new(CALLBACK_SECRET), body.as_bytes());
             let header = (callback::SIGNATURE_HEADER, signature.as_str());
             answer = self.send_until_answered(
                 number,

@@ -22,7 +22,7 @@ use crate::process::Process;
 use fault::Dice;
 pub(crate) use fault::Fault;
 use fault_injector::FaultInjector;
-use load::{CLIENTS, Load, MERCHANTS, counts};
+use load::{CALLBACK_SECRET, CLIENTS, Load, MERCHANTS, counts};
 use processes::Processes;
 pub(crate) use processes::Store;
 use restore::Restores;
@@ -50,9 +50,9 @@ fn config(provider: &str, callbacks: &str, (count, seconds): (usize, &str)) -> S
     let schedule = vec![seconds; count].join(", ");
     format!(
         "[api]\nrate_limit_per_s = 0\n[channels.mobile_wallet]\nkind = \"http\"\nurl = \"http://{provider}\"\n\
-         currencies = [\"PKR\"]\ncallback_secret = \"s\"\ncallback_url = \"{callbacks}\"\nsubmit_timeout_s = 0.5\n\
+         currencies = [\"PKR\"]\ncallback_secret = \"{CALLBACK_SECRET}\"\ncallback_url = \"{callbacks}\"\nsubmit_timeout_s = 0.5\n\
          query_timeout_s = 2\nfirst_retry_s = 0.2\nlast_retry_s = 1\nrequery_schedule_s = [{schedule}]\n\
-         poll_interval_s = 1\npoll_deadline_s = 600\n[providers.easy]\ncallback_secret = \"s\"\n\
+         poll_interval_s = 1\npoll_deadline_s = 600\n[providers.easy]\ncallback_secret = \"{CALLBACK_SECRET}\"\n\
          [webhooks]\nallow_hosts = [\"127.0.0.1\"]\nretry_schedule_s = [1, 1, 1, 1, 1, 1, 1, 1]\n"
     )
 }
@@ -91,7 +91,8 @@ pub(crate) fn survives(store: Store, plan: &Plan) {
     let callbacks = format!("http://{}/v1/providers/mobile_wallet/callbacks", addresses[0]);
     let seed = plan.seed.to_string();
     let provider = ["simulate-channel", "--listen", "127.0.0.1:0", "--profile", "hostile"];
-    let telling = ["--seed", &seed, "--callback-url", &callbacks, "--callback-secret", "s"];
+    let telling =
+        ["--seed", &seed, "--callback-url", &callbacks, "--callback-secret", CALLBACK_SECRET];
     let provider = Process::start(&[&provider[..], &telling].concat(), &[]);
     processes.open(&config(&provider.address, &callbacks, plan.questions));
     let receiver = processes.temporal.is_some().then(temporal::receiver);
