@@ -10,7 +10,7 @@ use super::preview::Preview;
 use super::request::{Approve, Decided, Propose, Turndown};
 use super::state::{Approval, State, View};
 use super::step::{Event, Step, step};
-use super::stored::{Proposable, encode};
+use super::stored::{Proposable, encode, stored_body};
 use crate::flow::host::Host;
 use crate::flow::request::unknown;
 use crate::flow::{Change, Flow, check_version};
@@ -134,7 +134,10 @@ impl Approve {
         at: &Admission,
     ) -> Result<Decided, Rejection> {
         let (flow, approval) = find(self.id, self.expected_version, draft)?;
-        if encode(&self.body)?.text != approval.body {
+        // Both in the form of this version: the proposal may have been stored by another one.
+        let stored = stored_body(&approval.body)
+            .map_err(|_| Rejection::Unreadable { id: self.id.to_string() })?;
+        if encode(&self.body)?.text != encode(&stored)?.text {
             return Err(Rejection::OtherRequest { id: self.id.to_string() });
         }
         let (by, note) = (self.by.clone(), self.note.clone());

@@ -49,6 +49,12 @@ pub fn step(approval: &Approval, event: &Event, now: Timestamp) -> Result<Step, 
         }
         (State::Proposed, Event::TurnsDown { by, note }) => {
             let is_maker = by.person() == approval.maker.person();
+            let is_known = |name: &String| approval.maker.made_by.contains(name);
+            if let Some(other) = by.made_by.iter().find(|name| is_maker && !is_known(name)) {
+                // Another person made a key in the name of the maker.
+                let (actor, other) = (by.actor.clone(), other.clone());
+                return Err(Rejection::CreatorInvolved { actor, other });
+            }
             if !is_maker && !by.is_approver {
                 return Err(Rejection::ApproverNeeded { actor: by.actor.clone() });
             }

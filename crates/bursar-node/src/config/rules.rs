@@ -168,6 +168,15 @@ fn approvals(configured: &[ApprovalConfig]) -> Result<BTreeMap<Action, ApprovalR
         if !(1..=5).contains(quorum) {
             return Err(wrong(format!("asks for {quorum} people for {name}; choose 1 to 5")));
         }
+        if above.is_some() && !action.has_amount() {
+            return Err(wrong(format!("has `above` for {name}, which has no amount")));
+        }
+        if *break_glass == Some(true) && !action.usual().break_glass {
+            let known = Action::RevokeKey.name();
+            return Err(wrong(format!(
+                "allows break_glass for {name}, and one person alone would do what takes two; it exists for {known}"
+            )));
+        }
         let units = |text: &String| whole_units(&format!("approvals.{name}.above"), text);
         let rule = ApprovalRule {
             above: above.as_ref().map(units).transpose()?,

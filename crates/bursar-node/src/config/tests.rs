@@ -157,6 +157,14 @@ fn values_that_cannot_work_are_refused_with_their_key_and_bounds() {
         ("[webhooks]\ntimeout_s = 0\n".to_owned(), "webhooks.timeout_s is 1 to 300".to_owned()),
         ("[alerts]\nstuck_age_s = 9999999\n".to_owned(), "alerts.stuck_age_s is 9999999, and must be 0 to 2592000".to_owned()),
         ("[alerts]\nunknown_percent = 100\n".to_owned(), "alerts.unknown_percent is 100, and must be 0 to 99".to_owned()),
+        (
+            "[[approvals]]\naction = \"ledger.post\"\nabove = \"5\"\n".to_owned(),
+            "[[approvals]] has `above` for ledger.post, which has no amount".to_owned(),
+        ),
+        (
+            "[[approvals]]\naction = \"payout.create\"\nbreak_glass = true\n".to_owned(),
+            "[[approvals]] allows break_glass for payout.create, and one person".to_owned(),
+        ),
         ("[restore]\nrecheck_days = 0\n".to_owned(), "restore.recheck_days is 0, and must be 1 to 365".to_owned()),
     ];
     for (file, why) in cases {
@@ -247,6 +255,14 @@ fn values_that_are_probably_a_mistake_are_warned_of() {
         (
             "[[approvals]]\naction = \"ledger.post\"\nquorum = 1\n".to_owned(),
             "[[approvals]]: ledger.post takes one person",
+        ),
+        (
+            "[[approvals]]\naction = \"payout.create\"\nabove = \"1000000000\"\n".to_owned(),
+            "payout.create: the amount above which two people are needed is not below limits.largest",
+        ),
+        (
+            "[http]\nconnections_max = 5000000\n".to_owned(),
+            "http.connections_max is 5000000, and the file limit of this process (ulimit -n) allows",
         ),
     ];
     for (file, expected) in cases {

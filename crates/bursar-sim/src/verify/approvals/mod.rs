@@ -71,7 +71,7 @@ impl Person {
             Self::Second => ("ben/7", true),
         };
         let made_by = if self == Self::Minted { vec!["mia".to_owned()] } else { Vec::new() };
-        Signature { actor: actor.to_owned(), is_approver, made_by }
+        Signature { made_by, ..Signature::new(actor, is_approver) }
     }
 
     /// The place of the key in a set.
