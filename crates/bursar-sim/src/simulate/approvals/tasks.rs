@@ -43,7 +43,7 @@ fn payin(number: u64, actor: &str, money: (&str, String), dice: &mut Dice) -> Bo
         currency: "PKR".to_owned(),
         amount,
         said,
-        event: "by hand".to_owned(),
+        event: "by-hand".to_owned(),
     }
     .into()
 }
