@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 
 use bursar_core::feed::{AuditEntry, FeedEvent};
-use bursar_core::flow::{Flow, KINDS, KindInfo, Review, ReviewReason, host};
+use bursar_core::flow::{Flow, KINDS, Kind as _, KindInfo, Review, ReviewReason, host};
 use bursar_core::ids::{CommitId, EventId, FlowId};
 use bursar_core::ledger::Account;
 use bursar_core::numscript::Name;
+use bursar_core::payouts::Payout;
 use bursar_core::registry::{Kind, Record, RecordKey};
 use bursar_core::turn::{FLOW_TALLIES, FlowTally, REVIEW_TALLIES, Tally};
 use jiff::Timestamp;
@@ -188,11 +189,12 @@ pub trait Browse: Scan + Query {
         async { Ok(waiting(&self.tallies(FLOW_TALLIES).await?)) }
     }
 
-    /// The channels of live payouts.
+    /// The channels of live payouts. Flows of other kinds have other names in the place of a channel.
     fn live_channels(&mut self) -> impl Future<Output = Result<Vec<String>, StoreError>> {
         async {
             let tallies = self.tallies(FLOW_TALLIES).await?;
-            let used = waiting_tallies(&tallies).map(|found| found.channel.to_owned());
+            let payouts = waiting_tallies(&tallies).filter(|it| it.kind == Payout::INFO.name);
+            let used = payouts.map(|found| found.channel.to_owned());
             let channels: BTreeSet<String> = used.filter(|channel| !channel.is_empty()).collect();
             Ok(channels.into_iter().collect())
         }

@@ -317,6 +317,9 @@ async fn proposals_are_listed_and_counted_until_they_are_decided(store: impl Sto
         let FlowPage { flows, .. } = desk.store.list_flows_desc(&filter, None, 10).await.unwrap();
         assert_eq!(flows.iter().map(Flow::name).collect::<Vec<_>>(), names(expected));
     }
+    assert_eq!(desk.store.live().await.unwrap().len(), 1, "a proposal waits");
+    let channels = desk.store.live_channels().await.unwrap();
+    assert_eq!(channels, [""; 0], "a server starts without a channel of the name of an action");
     let waiting = desk.store.waiting_reviews().await.unwrap();
     let waiting: Vec<_> = waiting.iter().map(|it| (it.kind, it.reason, it.count)).collect();
     assert_eq!(waiting, [("approval", ReviewReason::Approval, 1)]);
