@@ -11,6 +11,7 @@ mod final_checks;
 mod load;
 mod processes;
 mod restore;
+mod staff;
 mod temporal;
 
 use std::sync::atomic::Ordering;
@@ -133,6 +134,7 @@ pub(crate) fn survives(store: Store, plan: &Plan) {
     });
     final_checks::drain_and_resolve(&load, &mut injector.processes);
     final_checks::assert_books_agree(&load);
+    load.assert_decisions_hold();
     if let (Some(receiver), Some(temporal)) = (&receiver, &injector.processes.temporal) {
         temporal::has_ended(&load, receiver, temporal);
     }
