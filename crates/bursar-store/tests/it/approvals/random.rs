@@ -3,20 +3,36 @@
 use std::collections::BTreeMap;
 
 use bursar_core::approvals::{Reply, Request};
-use bursar_core::flow::ReviewReason;
+use bursar_core::flow::{ClaimDue, ReviewReason};
 use bursar_core::ids::ApprovalId;
 use bursar_core::ledger::Post;
+use bursar_core::registry::hexadecimal;
 use bursar_core::rules::Rules;
 use bursar_core::turn::{self, Body};
-use bursar_store::{Browse, Memory, ReviewFilter, Store};
+use bursar_store::{Browse, Memory, Query as _, ReviewFilter, Store};
 use jiff::SignedDuration;
 
 use super::{LANE, approve, id, issue, payin, payout, propose, ready, revoke, rules, turn_down};
+use crate::adapter::{assert_golden, sha256, text};
 use crate::desk::Desk;
 use crate::stores::on_every_store;
-use crate::workload::event;
+use crate::workload::{block_on, event};
 
 on_every_store! { proposals_leave_the_books_of_memory, }
+
+/// Golden file of the stored rows, the answers and the chain. `BURSAR_BLESS=1` writes it anew.
+#[test]
+fn random_proposals_match_their_digest() {
+    let rules = rules();
+    let (said, head) = block_on(async {
+        let mut desk = ready(&rules, Memory::default()).await;
+        let said = random_decisions(&mut desk, &mut BTreeMap::new()).await;
+        (said, desk.store.head().await.unwrap())
+    });
+    let (rows, digest, hash) = (said.len(), sha256(&said.join("\n")), hexadecimal(&head.hash));
+    let found = format!("rows and answers {rows} {digest}\ncommits {} chain {hash}\n", head.seq);
+    assert_golden("approvals/random.txt", &found);
+}
 
 /// Everything that a store says after a run.
 async fn books(desk: &mut Desk<'_, impl Store + Browse>) -> Vec<String> {
@@ -44,7 +60,7 @@ fn requests(rules: &Rules, number: u8) -> [Body; 6] {
     ]
 }
 
-/// Random proposals and decisions about few requests, several in one turn; the answers, and what the store has then.
+/// Random proposals and decisions about few requests, several in one turn: the answers, and the rows of every commit.
 async fn random_decisions(
     desk: &mut Desk<'_, impl Store + Browse>,
     counts: &mut BTreeMap<String, u32>,
@@ -57,7 +73,7 @@ async fn random_decisions(
         usize::try_from(state >> 33).unwrap() % sides
     };
     let mut known: Vec<(ApprovalId, Body)> = Vec::new();
-    let mut answers = Vec::new();
+    let mut said = Vec::new();
     for round in 0..200_u8 {
         let pool = requests(desk.rules, round.div_euclid(5));
         let mut bodies = Vec::new();
@@ -74,6 +90,7 @@ async fn random_decisions(
             });
         }
         let commit = desk.commit_all(bodies.clone()).await;
+        said.extend(text::rows(&commit));
         for (answer, body) in commit.answers.iter().zip(bodies) {
             let name = match answer {
                 Ok(turn::Reply::Approvals(Reply::Proposed(given))) => {
@@ -88,15 +105,15 @@ async fn random_decisions(
                 Err(rejection) => rejection.code().to_owned(),
             };
             *counts.entry(name).or_default() += 1;
-            answers.push(format!("{answer:?}"));
+            said.push(text::answer(answer));
         }
         desk.now += SignedDuration::from_mins(i64::try_from(below(120)).unwrap());
-        let claimed = desk.claim(LANE, 10).await;
+        let commit = desk.commit(ClaimDue { lane: LANE.to_owned(), limit: 10 }).await;
+        said.extend(text::rows(&commit));
         *counts.entry("EXPIRED".to_owned()).or_default() +=
-            u32::try_from(claimed.flows.len()).unwrap();
-        answers.push(format!("{claimed:?}"));
+            u32::try_from(commit.flows.len()).unwrap();
     }
-    answers
+    said
 }
 
 async fn proposals_leave_the_books_of_memory(store: impl Store + Browse) {
