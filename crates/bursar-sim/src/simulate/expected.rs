@@ -1,6 +1,9 @@
-//! What the seeds of CI must cover, or their run fails: arrows of the machines and rejections. All faults are expected.
+//! What the seeds of CI must cover, or their run fails: arrows of the machines, rejections and approved actions. All faults
+//! are expected.
 
 use std::collections::BTreeMap;
+
+use bursar_core::four_eyes::Action;
 
 use super::coverage::Coverage;
 use super::fault::Fault;
@@ -205,7 +208,8 @@ pub const UNEXPECTED: &[(&str, &str)] = &[
 /// What was expected and not covered.
 pub fn missing(coverage: &Coverage, faults: &BTreeMap<Fault, u64>) -> Vec<String> {
     let rejections = REJECTIONS.iter().map(|code| format!("refused {code}"));
-    let names = STEPS.iter().map(|step| (*step).to_owned()).chain(rejections);
+    let approved = Action::ALL.map(|action| format!("approved {}", action.name()));
+    let names = STEPS.iter().map(|step| (*step).to_owned()).chain(rejections).chain(approved);
     let unmet = names.filter(|name| !coverage.contains_key(name));
     let unstruck = Fault::ALL.iter().filter(|fault| !faults.contains_key(fault));
     unmet.chain(unstruck.map(|fault| format!("fault {}", fault.name()))).collect()

@@ -15,6 +15,7 @@ use bursar_core::turn::{Answer, Body, Commit, FlowWrite, Reply};
 
 use super::people::human;
 use crate::simulate::audit::Audit;
+use crate::simulate::coverage::Coverage;
 use crate::simulate::invariant::Invariant;
 use crate::simulate::kinds::KINDS;
 use crate::simulate::swarm::FOUR_EYES_ABOVE;
@@ -42,6 +43,14 @@ fn first_result(write: &FlowWrite) -> Option<(&Approval, &str)> {
     let before = write.before.as_ref().and_then(|flow| flow.state.approval());
     let was_done = before.is_some_and(|before| before.state.result().is_some());
     after.state.result().filter(|_| !was_done).map(|result| (after, result))
+}
+
+/// Counts which actions are done with an approval.
+pub(crate) fn count_done(coverage: &mut Coverage, write: &FlowWrite) {
+    if let Some((approval, _)) = first_result(write) {
+        let count = coverage.entry(format!("approved {}", approval.action)).or_default();
+        *count = count.saturating_add(1);
+    }
 }
 
 impl Audit {

@@ -18,7 +18,7 @@ use super::audit::{Audit, Shown};
 use super::kinds::Kind;
 use super::{payins, payouts};
 
-pub(crate) use audit::Books;
+pub(crate) use audit::{Books, count_done};
 pub(crate) use makers::proposal;
 pub(crate) use people::closer;
 
