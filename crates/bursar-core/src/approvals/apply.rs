@@ -39,10 +39,14 @@ fn attempt<'r>(
     at: &Admission,
 ) -> Result<Trial<'r>, Rejection> {
     let mut copy = draft.clone();
-    let before = copy.transactions().len();
+    let (before, entries) = (copy.transactions().len(), copy.audit_entries());
     let reply = copy.as_approved(|copy| request.apply(copy, at))?;
     let preview = Preview::of(copy.transactions().get(before..).unwrap_or_default());
     let result = result(&reply)?;
+    // Every action is in the audit log: one that made no entry, such as the second revoke of a key, has changed nothing.
+    if copy.audit_entries() == entries {
+        return Err(Rejection::DoneAlready);
+    }
     Ok(Trial { draft: copy, reply, preview, result })
 }
 

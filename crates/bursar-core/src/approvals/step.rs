@@ -43,9 +43,11 @@ pub fn step(approval: &Approval, event: &Event, now: Timestamp) -> Result<Step, 
         }
         (State::Proposed, Event::Approves { by, note }) => {
             let approval = sign(approval, by, note, now)?;
-            let people = approval.signed.len().saturating_add(1);
-            let needed = usize::try_from(approval.quorum).unwrap_or(usize::MAX);
-            if people < needed { Ok(Step::To(approval)) } else { Ok(Step::Executes(approval)) }
+            if is_complete(&approval) {
+                Ok(Step::Executes(approval))
+            } else {
+                Ok(Step::To(approval))
+            }
         }
         (State::Proposed, Event::TurnsDown { by, note }) => {
             let is_maker = by.person() == approval.maker.person();
@@ -63,6 +65,9 @@ pub fn step(approval: &Approval, event: &Event, now: Timestamp) -> Result<Step, 
         }
         (State::BreakGlass { result }, Event::Approves { by, note }) => {
             let approval = sign(approval, by, note, now)?;
+            if !is_complete(&approval) {
+                return Ok(Step::To(approval));
+            }
             let state = State::Approved { result: result.clone() };
             Ok(Step::To(Approval { state, ..approval }))
         }
@@ -82,6 +87,12 @@ pub fn step(approval: &Approval, event: &Event, now: Timestamp) -> Result<Step, 
             Event::Approves { .. } | Event::TurnsDown { .. } | Event::Expires,
         ) => Err(over()),
     }
+}
+
+/// Whether as many people as it needs have signed, with the maker.
+fn is_complete(approval: &Approval) -> bool {
+    let people = approval.signed.len().saturating_add(1);
+    people >= usize::try_from(approval.quorum).unwrap_or(usize::MAX)
 }
 
 /// Adds the signature of an approver who is another person than the maker and every earlier approver.

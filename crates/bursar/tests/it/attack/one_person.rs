@@ -311,3 +311,18 @@ fn a_payout_whose_funds_are_gone_is_stale() {
     assert_eq!(view["status"], "STALE", "{view}");
     server.admin().books_hold();
 }
+
+#[test]
+fn a_server_is_killed_while_a_proposal_waits() {
+    let mut server = server();
+    let People { checker, operator, .. } = people(&server.admin());
+    let body = payin("r1", "50000000.00");
+    let approval = proposed(operator.post("/v1/payins", &body));
+    server.kill();
+    server.start();
+    let again = |caller: &Caller| server.admin().with(&caller.key_text());
+    assert_eq!(proposed(again(&operator).post("/v1/payins", &body)), approval, "it still waits");
+    assert_eq!(approve(&again(&checker), &approval).is(200)["status"], "APPROVED");
+    assert_eq!(server.admin().balance("m1").0, "50000000.00", "once");
+    server.admin().books_hold();
+}
