@@ -194,6 +194,8 @@ pub const UNEXPECTED: &[(&str, &str)] = &[
     ("bad_report", "the books are not restored"),
     ("no_restore", "the books are not restored"),
     ("rechecking", "the books are not restored"),
+    ("bootstrap_involved", "no person uses the admin key of the environment"),
+    ("signer_revoked", "the API looks at the keys of those who signed"),
     ("unknown_provider", "no provider is configured, so that its name is free text"),
     ("amount_too_large", "no amount is limited, so that balances can become too large"),
     (
