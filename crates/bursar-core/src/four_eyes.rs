@@ -18,12 +18,15 @@ pub struct Signature {
     /// made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made_by: Vec<String>,
+    /// The id of the API key, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 impl Signature {
     /// A person whose key two people made.
     pub fn new(actor: &str, is_approver: bool) -> Self {
-        Self { actor: actor.to_owned(), is_approver, made_by: Vec::new() }
+        Self { actor: actor.to_owned(), is_approver, made_by: Vec::new(), key: None }
     }
 
     pub fn person(&self) -> String {
@@ -36,8 +39,16 @@ impl Signature {
     }
 }
 
+/// The actor of the admin key of the environment. Actors with API keys have a slash.
+pub const BOOTSTRAP: &str = "admin";
+/// Its person, which is the name of no key: the people who can read the environment share it.
+const ENVIRONMENT: &str = "/admin";
+
 /// The person of an actor: two keys of one person are one, in whatever case the name is written.
 pub fn person_of(actor: &str) -> String {
+    if actor == BOOTSTRAP {
+        return ENVIRONMENT.to_owned();
+    }
     person_named(actor.rsplit_once('/').map_or(actor, |(person, _)| person))
 }
 
@@ -57,9 +68,13 @@ pub(crate) fn check_person(name: &str) -> Result<(), Rejection> {
     Err(Rejection::BadPerson { name: name.chars().take(80).collect() })
 }
 
-/// The second person is another one, neither made the key of the other, and one of the two is an approver.
+/// The second person is another one, neither made the key of the other, one of the two is an approver, and neither uses the
+/// admin key of the environment.
 pub(crate) fn check_second(first: &Signature, second: &Signature) -> Result<(), Rejection> {
     let actor = || second.actor.clone();
+    if [first, second].iter().any(|signature| signature.person() == ENVIRONMENT) {
+        return Err(Rejection::BootstrapInvolved);
+    }
     if first.person() == second.person() {
         return Err(Rejection::SecondPersonNeeded { actor: actor() });
     }
@@ -116,6 +131,14 @@ impl Action {
         }
     }
 
+    /// Whether a limit of its amount decides how many people it needs.
+    pub const fn has_amount(self) -> bool {
+        match self {
+            Self::CreatePayout | Self::RecordPayIn | Self::CloseCase => true,
+            Self::Post | Self::IssueKey | Self::IssueMerchantKey | Self::RevokeKey => false,
+        }
+    }
+
     /// The rule where the configuration names none.
     pub const fn usual(self) -> ApprovalRule {
         match self {
@@ -156,13 +179,29 @@ impl Rules {
     /// Whether one person may not do this alone.
     pub fn needs_approval(&self, action: Action, amount: Option<Money>) -> bool {
         let rule = self.approval_rule(action);
-        let is_large = amount.is_none_or(|amount| {
-            let limit = rule.above.unwrap_or(self.four_eyes_above);
-            let unit = 10_i64.saturating_pow(u32::from(amount.currency().decimals()));
-            amount.minor() > limit.saturating_mul(unit)
-        });
+        let limit = rule.above.unwrap_or(self.four_eyes_above);
+        let is_large = amount.is_none_or(|amount| is_above(amount, limit));
         rule.quorum > 1 && is_large
     }
+
+    /// Whether two people decide about a stuck payout of this amount.
+    pub(crate) fn needs_two_people(&self, amount: Money) -> bool {
+        is_above(amount, self.four_eyes_above)
+    }
+
+    /// Whether no payment is large enough to need a second person.
+    pub fn is_never_above(&self, action: Action) -> bool {
+        let rule = self.approval_rule(action);
+        let limit = rule.above.unwrap_or(self.four_eyes_above);
+        let mut largest = self.largest.values();
+        action.has_amount() && rule.quorum > 1 && !largest.any(|amount| is_above(*amount, limit))
+    }
+}
+
+/// Whether an amount is above this many units of its currency.
+fn is_above(amount: Money, units: i64) -> bool {
+    let unit = 10_i64.saturating_pow(u32::from(amount.currency().decimals()));
+    amount.minor() > units.saturating_mul(unit)
 }
 
 #[cfg(test)]
@@ -171,7 +210,7 @@ mod tests {
 
     fn signature(actor: &str, is_approver: bool, made_by: &[&str]) -> Signature {
         let made_by = made_by.iter().map(|name| (*name).to_owned()).collect();
-        Signature { actor: actor.to_owned(), is_approver, made_by }
+        Signature { made_by, ..Signature::new(actor, is_approver) }
     }
 
     #[test]
@@ -196,6 +235,16 @@ mod tests {
             assert!(matches!(second, Err(Rejection::CreatorInvolved { .. })), "{second:?}");
         }
         assert_eq!(check_second(&maker, &stranger), Ok(()));
+    }
+
+    #[test]
+    fn the_admin_key_of_the_environment_is_neither_of_two_people() {
+        let (environment, other) = (signature("admin", true, &[]), signature("ben/2", true, &[]));
+        for (first, second) in [(&environment, &other), (&other, &environment)] {
+            assert_eq!(check_second(first, second), Err(Rejection::BootstrapInvolved));
+        }
+        // A person may be named like its actor.
+        assert_eq!(check_second(&signature("admin/1", true, &["/admin"]), &other), Ok(()));
     }
 
     #[test]

@@ -209,7 +209,7 @@ pub enum Rejection {
     #[error("it was done before: nothing was done again, and there is nothing to approve")]
     DoneAlready,
     #[error(
-        "the proposal is {status}: nothing was changed. Only an open proposal is decided; propose it again if it is still needed"
+        "the proposal is {status}, and was decided before: nothing was changed now. Look at it; if it was not done and is still needed, propose it again"
     )]
     NotProposed { status: &'static str },
     #[error(
@@ -224,6 +224,14 @@ pub enum Rejection {
         "the key of {actor} or of {other} was made by the other one alone: nothing was changed. They may be one person; let a third person decide"
     )]
     CreatorInvolved { actor: String, other: String },
+    #[error(
+        "the admin key of the environment is no person: nothing was changed. Everyone who can read the environment has it; let two people decide with keys of their own"
+    )]
+    BootstrapInvolved,
+    #[error(
+        "the key that proposed or approved it was revoked: nothing was done. Reject it, and let another person propose it again"
+    )]
+    SignerRevoked,
     #[error(
         "`{name}` does not name a person: nothing was changed. Use 1 to 48 plain letters, digits and signs of ASCII without a slash, such as a login or an e-mail address: letters that look alike would make one person two"
     )]
@@ -346,6 +354,8 @@ impl Rejection {
             Self::OtherRequest { .. } => ("other_request", Class::Conflict),
             Self::NoBreakGlass { .. } => ("no_break_glass", Class::Forbidden),
             Self::CreatorInvolved { .. } => ("creator_involved", Class::Conflict),
+            Self::BootstrapInvolved => ("bootstrap_involved", Class::Conflict),
+            Self::SignerRevoked => ("signer_revoked", Class::Conflict),
             Self::BadPerson { .. } => ("bad_person", Class::Invalid),
             Self::NoNewAttempt { .. } => ("no_new_attempt", Class::Conflict),
             Self::BadEndpoint { .. } => ("bad_endpoint", Class::Invalid),

@@ -79,9 +79,4 @@ impl Rules {
             Some(_) | None => Ok(()),
         }
     }
-
-    pub(crate) fn needs_two_people(&self, amount: Money) -> bool {
-        let unit = 10_i64.saturating_pow(u32::from(amount.currency().decimals()));
-        amount.minor() > self.four_eyes_above.saturating_mul(unit)
-    }
 }

@@ -11,7 +11,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use bursar_core::four_eyes::{Signature, person_of};
+use bursar_core::four_eyes::{BOOTSTRAP, Signature, person_of};
 use bursar_core::registry::{ApiKey, Content, Kind, RecordKey, Role, hexadecimal};
 use bursar_store::Browse as _;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -32,11 +32,16 @@ pub(crate) struct Caller {
     pub(crate) merchant: Option<String>,
     /// The people who made the key alone.
     pub(crate) made_by: Vec<String>,
-    /// The admin key of the environment.
-    pub(crate) is_bootstrap: bool,
+    /// The id of the key; none for the admin key of the environment.
+    pub(crate) key_id: Option<String>,
 }
 
 impl Caller {
+    /// Whether this is the admin key of the environment.
+    pub(crate) const fn is_bootstrap(&self) -> bool {
+        self.key_id.is_none()
+    }
+
     pub(crate) fn is_approver(&self) -> bool {
         self.role.may_approve()
     }
@@ -49,7 +54,7 @@ impl Caller {
     /// The caller as one of the people under a decision.
     pub(crate) fn signature(&self) -> Signature {
         let (actor, made_by) = (self.actor.clone(), self.made_by.clone());
-        Signature { actor, is_approver: self.is_approver(), made_by }
+        Signature { actor, is_approver: self.is_approver(), made_by, key: self.key_id.clone() }
     }
 
     pub(crate) const fn is_staff(&self) -> bool {
@@ -87,10 +92,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// The holder of the admin key of the environment: a person like others.
+/// The holder of the admin key of the environment.
 pub(crate) fn bootstrap() -> Caller {
-    let (actor, role) = ("admin".to_owned(), Role::Admin);
-    Caller { actor, role, merchant: None, made_by: Vec::new(), is_bootstrap: true }
+    let (actor, role) = (BOOTSTRAP.to_owned(), Role::Admin);
+    Caller { actor, role, merchant: None, made_by: Vec::new(), key_id: None }
 }
 
 pub(crate) struct Keys {
@@ -199,7 +204,7 @@ pub(crate) fn holder(id: &str, key: ApiKey) -> Option<Caller> {
         role: key.role,
         merchant: key.merchant,
         made_by: key.made_by,
-        is_bootstrap: false,
+        key_id: Some(id.to_owned()),
     })
 }
 

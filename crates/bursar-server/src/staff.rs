@@ -11,7 +11,7 @@ use bursar_store::{Browse as _, ReviewFilter};
 use jiff::Timestamp;
 
 use crate::App;
-use crate::auth::{bootstrap, holder};
+use crate::auth::holder;
 use crate::problem::Problem;
 
 /// Records that one query reads.
@@ -39,7 +39,6 @@ struct ApprovingKey {
 impl Staff {
     pub(crate) async fn read(app: &App) -> Result<Self, Problem> {
         let mut staff = Self::default();
-        staff.approvers.extend(app.0.settings.admin_key.map(|_| bootstrap().signature()));
         let mut after: Option<String> = None;
         loop {
             let cursor = after.clone();
@@ -115,14 +114,17 @@ pub(crate) struct StaffWatch {
     is_set_up: bool,
     /// Summaries of approvals that no key in use may sign.
     blocked: Vec<String>,
-    /// The admin key of the environment was used after the first set-up.
+    /// The admin key of the environment was used, and the keys of staff were not read since.
+    is_use_unread: bool,
+    /// It was used after the first set-up.
     is_admin_used: bool,
 }
 
 impl StaffWatch {
     /// Reads the keys of staff if approvals are open or the admin key of the environment is used, and not too often.
     pub(crate) async fn look(&mut self, app: &App, has_open_approvals: bool) {
-        let is_used = app.0.keys.take_admin_use();
+        let is_used = app.0.keys.take_admin_use() || self.is_use_unread;
+        self.is_use_unread = is_used && !self.is_set_up;
         if !has_open_approvals {
             self.blocked.clear();
         }
@@ -133,6 +135,7 @@ impl StaffWatch {
             let Ok(blocked) = staff.blocked(app).await else { return };
             (self.is_set_up, self.blocked) = (staff.is_set_up(), blocked);
             self.read_at = Some(Instant::now());
+            self.is_use_unread = false;
         }
         self.is_admin_used = is_used && self.is_set_up;
     }

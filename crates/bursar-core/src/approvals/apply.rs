@@ -10,7 +10,7 @@ use super::preview::Preview;
 use super::request::{Approve, Decided, Propose, Turndown};
 use super::state::{Approval, State, View};
 use super::step::{Event, Step, step};
-use super::stored::{Proposable, encode};
+use super::stored::{Proposable, encode, stored_body};
 use crate::flow::host::Host;
 use crate::flow::request::unknown;
 use crate::flow::{Change, Flow, check_version};
@@ -39,10 +39,14 @@ fn attempt<'r>(
     at: &Admission,
 ) -> Result<Trial<'r>, Rejection> {
     let mut copy = draft.clone();
-    let before = copy.transactions().len();
+    let (before, entries) = (copy.transactions().len(), copy.audit_entries());
     let reply = copy.as_approved(|copy| request.apply(copy, at))?;
     let preview = Preview::of(copy.transactions().get(before..).unwrap_or_default());
     let result = result(&reply)?;
+    // Every action is in the audit log: one that made no entry, such as the second revoke of a key, has changed nothing.
+    if copy.audit_entries() == entries {
+        return Err(Rejection::DoneAlready);
+    }
     Ok(Trial { draft: copy, reply, preview, result })
 }
 
@@ -134,7 +138,10 @@ impl Approve {
         at: &Admission,
     ) -> Result<Decided, Rejection> {
         let (flow, approval) = find(self.id, self.expected_version, draft)?;
-        if encode(&self.body)?.text != approval.body {
+        // Both in the form of this version: the proposal may have been stored by another one.
+        let stored = stored_body(&approval.body)
+            .map_err(|_| Rejection::Unreadable { id: self.id.to_string() })?;
+        if encode(&self.body)?.text != encode(&stored)?.text {
             return Err(Rejection::OtherRequest { id: self.id.to_string() });
         }
         let (by, note) = (self.by.clone(), self.note.clone());

@@ -43,12 +43,20 @@ pub fn step(approval: &Approval, event: &Event, now: Timestamp) -> Result<Step, 
         }
         (State::Proposed, Event::Approves { by, note }) => {
             let approval = sign(approval, by, note, now)?;
-            let people = approval.signed.len().saturating_add(1);
-            let needed = usize::try_from(approval.quorum).unwrap_or(usize::MAX);
-            if people < needed { Ok(Step::To(approval)) } else { Ok(Step::Executes(approval)) }
+            if is_complete(&approval) {
+                Ok(Step::Executes(approval))
+            } else {
+                Ok(Step::To(approval))
+            }
         }
         (State::Proposed, Event::TurnsDown { by, note }) => {
             let is_maker = by.person() == approval.maker.person();
+            let is_known = |name: &String| approval.maker.made_by.contains(name);
+            if let Some(other) = by.made_by.iter().find(|name| is_maker && !is_known(name)) {
+                // Another person made a key in the name of the maker.
+                let (actor, other) = (by.actor.clone(), other.clone());
+                return Err(Rejection::CreatorInvolved { actor, other });
+            }
             if !is_maker && !by.is_approver {
                 return Err(Rejection::ApproverNeeded { actor: by.actor.clone() });
             }
@@ -57,6 +65,9 @@ pub fn step(approval: &Approval, event: &Event, now: Timestamp) -> Result<Step, 
         }
         (State::BreakGlass { result }, Event::Approves { by, note }) => {
             let approval = sign(approval, by, note, now)?;
+            if !is_complete(&approval) {
+                return Ok(Step::To(approval));
+            }
             let state = State::Approved { result: result.clone() };
             Ok(Step::To(Approval { state, ..approval }))
         }
@@ -76,6 +87,12 @@ pub fn step(approval: &Approval, event: &Event, now: Timestamp) -> Result<Step, 
             Event::Approves { .. } | Event::TurnsDown { .. } | Event::Expires,
         ) => Err(over()),
     }
+}
+
+/// Whether as many people as it needs have signed, with the maker.
+fn is_complete(approval: &Approval) -> bool {
+    let people = approval.signed.len().saturating_add(1);
+    people >= usize::try_from(approval.quorum).unwrap_or(usize::MAX)
 }
 
 /// Adds the signature of an approver who is another person than the maker and every earlier approver.

@@ -250,6 +250,21 @@ pub fn stored_body(text: &str) -> Result<Body, UnreadableBody> {
     })
 }
 
+impl StoredPayout {
+    fn summary(&self) -> String {
+        let Self { merchant, channel, currency, amount, .. } = self;
+        let payee = self.beneficiary.masked(self.beneficiary_id.as_deref());
+        let number = payee.account.or(payee.msisdn).unwrap_or_default();
+        let bank = payee.bank.map(|bank| format!(" at {bank}")).unwrap_or_default();
+        let id = payee.id.map(|id| format!(" ({id})")).unwrap_or_default();
+        let at = self.scheduled_at.map(|at| format!(", not before {at}")).unwrap_or_default();
+        format!(
+            "pay {amount} {currency} from {merchant} to {} {number}{bank}{id} through {channel}{at}",
+            payee.name
+        )
+    }
+}
+
 impl From<StoredPayout> for Body {
     fn from(it: StoredPayout) -> Self {
         let payout = NewPayout {
@@ -314,15 +329,7 @@ impl StoredAction {
     /// What it is about, in words, without personal data.
     fn summary(&self) -> String {
         match self {
-            Self::CreatePayout(it) => {
-                let StoredPayout { merchant, channel, currency, amount, .. } = &**it;
-                let payee = it.beneficiary.masked(None);
-                let number = payee.account.or(payee.msisdn).unwrap_or_default();
-                format!(
-                    "pay {amount} {currency} from {merchant} to {} {number} through {channel}",
-                    payee.name
-                )
-            }
+            Self::CreatePayout(it) => it.summary(),
             Self::RecordPayIn(StoredPayIn {
                 merchant,
                 provider,
@@ -335,7 +342,11 @@ impl StoredAction {
             ),
             Self::CloseCase(it) => format!("close the case of {}", it.id),
             Self::Post(it) if it.event == REVERT => format!("revert {}", it.reference),
-            Self::Post(it) => format!("post {}, reference {}", it.event, it.reference),
+            Self::Post(it) => {
+                let effective = it.effective_at.map(|at| format!(", effective {at}"));
+                let effective = effective.unwrap_or_default();
+                format!("post {}, reference {}{effective}", it.event, it.reference)
+            }
             Self::IssueKey(StoredKey { merchant: Some(merchant), .. }) => {
                 format!("make a key of the merchant {merchant}")
             }

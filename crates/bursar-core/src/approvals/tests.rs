@@ -92,6 +92,20 @@ fn every_state_answers_every_event() {
     }
 }
 
+/// A break-glass stays open until as many people have looked at it as the action needs.
+#[test]
+fn a_break_glass_needs_as_many_people_as_its_action() {
+    let done = State::BreakGlass { result: "tx_1".to_owned() };
+    let mut approval = Approval { quorum: 3, ..approval(done) };
+    for (actor, expected) in [("anna/5", "BREAK_GLASS"), ("ben/7", "APPROVED")] {
+        let by = Signature::new(actor, true);
+        let event = Event::Approves { by, note: String::new() };
+        let Ok(Step::To(next)) = step(&approval, &event, START) else { panic!("{approval:?}") };
+        assert_eq!(next.state.status(), expected);
+        approval = next;
+    }
+}
+
 fn bodies() -> Vec<(Action, Body)> {
     let text = |text: &str| text.to_owned();
     let key = || Key::new(text("merchant:m1"), text("k1"));

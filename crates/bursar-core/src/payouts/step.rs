@@ -317,9 +317,9 @@ fn is_second(payout: &Payout, manual: &ManualDecision) -> Result<bool, Rejection
     let Some(first) = payout.proposal.clone().filter(|first| first.decision == decision) else {
         return Ok(false);
     };
-    let second = Signature { actor, is_approver, made_by };
+    let second = Signature { actor, is_approver, made_by, key: None };
     let Proposal { actor, is_approver, made_by, .. } = first;
-    check_second(&Signature { actor, is_approver, made_by }, &second)?;
+    check_second(&Signature { actor, is_approver, made_by, key: None }, &second)?;
     Ok(true)
 }
 

@@ -25,7 +25,7 @@ pub struct ChannelConfig {
     currencies: Option<Vec<String>>,
     bank_id: Option<String>,
     #[serde(default)]
-    auth: AuthConfig,
+    pub(super) auth: AuthConfig,
     #[serde(default)]
     submit_is_idempotent: bool,
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct ChannelConfig {
     #[serde(default)]
     reports_amount: ReportsAmountConfig,
     concurrency: Option<u32>,
-    callback_secret: Option<String>,
+    pub(super) callback_secret: Option<String>,
     callback_url: Option<String>,
     submit_timeout_s: Option<f64>,
     query_timeout_s: Option<f64>,
@@ -79,7 +79,7 @@ enum ReportsAmountConfig {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum AuthConfig {
+pub(super) enum AuthConfig {
     #[default]
     None,
     Bearer(String),
@@ -93,7 +93,7 @@ enum AuthConfig {
 #[serde(deny_unknown_fields)]
 pub struct ProviderConfig {
     pub bank_id: Option<String>,
-    callback_secret: Option<String>,
+    pub(super) callback_secret: Option<String>,
 }
 
 impl std::fmt::Debug for ProviderConfig {

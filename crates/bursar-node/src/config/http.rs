@@ -18,7 +18,7 @@ pub struct HttpConfig {
     body_bytes_per_s_min: u32,
     idle_timeout_s: f64,
     drain_timeout_s: f64,
-    connections_max: usize,
+    pub(super) connections_max: usize,
     connections_per_address: usize,
     wrong_keys_per_minute: u32,
 }
@@ -29,12 +29,17 @@ const TIMEOUT_MAX: Duration = Duration::from_hours(1);
 const DRAIN_MAX: Duration = Duration::from_secs(15);
 
 impl Config {
+    /// The connections that the file limit of this process allows.
+    pub(super) fn connections_possible(&self) -> usize {
+        let concurrency = self.channels.values().map(ChannelConfig::concurrency);
+        files::connections_max(concurrency.fold(0, u32::saturating_add))
+    }
+
     /// The limits of the API in this process.
     pub fn http_limits(&self) -> Result<HttpLimits, Failure> {
         let http = &self.http;
-        let concurrency = self.channels.values().map(ChannelConfig::concurrency);
         let connections_max = match http.connections_max {
-            0 => files::connections_max(concurrency.fold(0, u32::saturating_add)),
+            0 => self.connections_possible(),
             set => set,
         };
         let three_quarters = connections_max.saturating_sub(connections_max >> 2);

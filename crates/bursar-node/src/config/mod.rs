@@ -22,6 +22,7 @@ use crate::books::BooksOptions;
 use crate::failure::Failure;
 use crate::witness;
 
+use channels::AuthConfig;
 pub use channels::{ChannelConfig, ProviderConfig};
 pub use http::HttpConfig;
 pub use secrets::admin_key;

@@ -118,8 +118,8 @@ impl Config {
     pub fn alert_limits(&self) -> Result<AlertLimits, Failure> {
         let (alerts, days) = (&self.alerts, self.restore.recheck_days);
         for (key, given, bounds) in [
-            ("alerts.stuck_age_s", u64::from(alerts.stuck_age_s), 1..=2_592_000),
-            ("alerts.outbox_age_s", u64::from(alerts.outbox_age_s), 1..=86_400),
+            ("alerts.stuck_age_s", u64::from(alerts.stuck_age_s), 0..=2_592_000),
+            ("alerts.outbox_age_s", u64::from(alerts.outbox_age_s), 0..=86_400),
             ("alerts.unknown_percent", alerts.unknown_percent, 0..=99),
             ("restore.recheck_days", u64::from(days), 1..=365),
         ] {
@@ -167,6 +167,15 @@ fn approvals(configured: &[ApprovalConfig]) -> Result<BTreeMap<Action, ApprovalR
         };
         if !(1..=5).contains(quorum) {
             return Err(wrong(format!("asks for {quorum} people for {name}; choose 1 to 5")));
+        }
+        if above.is_some() && !action.has_amount() {
+            return Err(wrong(format!("has `above` for {name}, which has no amount")));
+        }
+        if *break_glass == Some(true) && !action.usual().break_glass {
+            let known = Action::RevokeKey.name();
+            return Err(wrong(format!(
+                "allows break_glass for {name}, and one person alone would do what takes two; it exists for {known}"
+            )));
         }
         let units = |text: &String| whole_units(&format!("approvals.{name}.above"), text);
         let rule = ApprovalRule {

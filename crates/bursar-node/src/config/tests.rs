@@ -155,8 +155,16 @@ fn values_that_cannot_work_are_refused_with_their_key_and_bounds() {
         ),
         ("[webhooks]\nretry_schedule_s = [60, 0]\n".to_owned(), "webhooks.retry_schedule_s has pauses of 1 to 2592000 seconds".to_owned()),
         ("[webhooks]\ntimeout_s = 0\n".to_owned(), "webhooks.timeout_s is 1 to 300".to_owned()),
-        ("[alerts]\nstuck_age_s = 0\n".to_owned(), "alerts.stuck_age_s is 0, and must be 1 to 2592000".to_owned()),
+        ("[alerts]\nstuck_age_s = 9999999\n".to_owned(), "alerts.stuck_age_s is 9999999, and must be 0 to 2592000".to_owned()),
         ("[alerts]\nunknown_percent = 100\n".to_owned(), "alerts.unknown_percent is 100, and must be 0 to 99".to_owned()),
+        (
+            "[[approvals]]\naction = \"ledger.post\"\nabove = \"5\"\n".to_owned(),
+            "[[approvals]] has `above` for ledger.post, which has no amount".to_owned(),
+        ),
+        (
+            "[[approvals]]\naction = \"payout.create\"\nbreak_glass = true\n".to_owned(),
+            "[[approvals]] allows break_glass for payout.create, and one person".to_owned(),
+        ),
         ("[restore]\nrecheck_days = 0\n".to_owned(), "restore.recheck_days is 0, and must be 1 to 365".to_owned()),
     ];
     for (file, why) in cases {
@@ -170,24 +178,24 @@ fn values_that_cannot_work_are_refused_with_their_key_and_bounds() {
 fn secrets_that_can_be_guessed_or_overheard_are_refused() {
     let short = [
         (wallet("callback_secret = \"s\""), "channels.wallet.callback_secret"),
-        (wallet("auth = { bearer = \"t0ken\" }"), "channels.wallet.auth.bearer"),
+        (wallet("auth = { bearer = \"t0k\" }"), "channels.wallet.auth.bearer"),
         (
             wallet("auth = { hmac = { key_id = \"k\", secret = \"\" } }"),
             "channels.wallet.auth.hmac.secret",
         ),
         (
-            "[providers.easypay]\ncallback_secret = \"1234567\"\n".to_owned(),
+            "[providers.easypay]\ncallback_secret = \"123\"\n".to_owned(),
             "providers.easypay.callback_secret",
         ),
     ];
     for (file, key) in short {
         let failure = refused(&file);
-        let why = format!("{key} has fewer than 8 characters, and could be guessed");
+        let why = format!("{key} has fewer than 4 characters, and can be guessed at once");
         assert!(failure.contains(&why), "{failure}");
-        assert!(!failure.contains("t0ken") && !failure.contains("1234567"), "{failure}");
+        assert!(!failure.contains("t0k") && !failure.contains("123"), "{failure}");
     }
     let bearer = |url: &str| {
-        wallet("auth = { bearer = \"a-long-token\" }").replace("https://pay.example", url)
+        wallet("auth = { bearer = \"a-token-that-is-long\" }").replace("https://pay.example", url)
     };
     let failure = refused(&bearer("http://10.0.0.7:8080"));
     let why =
@@ -198,6 +206,22 @@ fn secrets_that_can_be_guessed_or_overheard_are_refused() {
     {
         assert!(warnings(&bearer(url)).is_empty(), "{url}");
     }
+}
+
+/// On one machine they are warned of.
+#[test]
+fn secrets_that_could_be_guessed_are_refused_where_others_reach_the_api() {
+    let config = read(&wallet("callback_secret = \"hush-hush\""), &[]).unwrap();
+    assert!(config.check_secrets("127.0.0.1:8080".parse().unwrap()).is_ok());
+    for listen in ["0.0.0.0:8080", "10.0.0.5:80", "[::]:8080"] {
+        let failure = config.check_secrets(listen.parse().unwrap()).unwrap_err().to_string();
+        let why = "channels.wallet.callback_secret could be guessed: fewer than 16 characters";
+        assert!(failure.contains(why) && failure.contains(listen), "{failure}");
+    }
+    let [warning] = &warnings(&wallet("callback_secret = \"hush-hush\""))[..] else { panic!() };
+    assert!(warning.starts_with("channels.wallet.callback_secret has fewer than 16"), "{warning}");
+    let long = read(&wallet("callback_secret = \"hush-hush-hush-hush\""), &[]).unwrap();
+    assert!(long.check_secrets("0.0.0.0:80".parse().unwrap()).is_ok());
 }
 
 #[test]
@@ -231,6 +255,14 @@ fn values_that_are_probably_a_mistake_are_warned_of() {
         (
             "[[approvals]]\naction = \"ledger.post\"\nquorum = 1\n".to_owned(),
             "[[approvals]]: ledger.post takes one person",
+        ),
+        (
+            "[[approvals]]\naction = \"payout.create\"\nabove = \"1000000000\"\n".to_owned(),
+            "payout.create: the amount above which two people are needed is not below limits.largest",
+        ),
+        (
+            "[http]\nconnections_max = 5000000\n".to_owned(),
+            "http.connections_max is 5000000, and the file limit of this process (ulimit -n) allows",
         ),
     ];
     for (file, expected) in cases {

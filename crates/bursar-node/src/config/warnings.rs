@@ -15,7 +15,7 @@ impl Config {
     }
 
     pub fn warnings(&self, rules: &Rules) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = self.secret_warnings().collect();
         for (name, channel) in &rules.channels {
             warnings.extend(late_proof(channel));
             warnings.extend(early_deadline(channel));
@@ -36,6 +36,12 @@ impl Config {
             );
         }
         warnings.extend(Action::ALL.into_iter().filter_map(|action| one_person(action, rules)));
+        let (found, possible) = (self.http.connections_max, self.connections_possible());
+        if found > possible {
+            warnings.push(format!(
+                "http.connections_max is {found}, and the file limit of this process (ulimit -n) allows {possible} beside books, channels and webhooks. Raise the file limit, or lower it"
+            ));
+        }
         warnings
     }
 }
@@ -43,9 +49,9 @@ impl Config {
 /// The questions end before “not found” would prove that a payout was not sent.
 fn late_proof(channel: &Channel) -> Option<String> {
     let Channel { name, clocks, .. } = channel;
+    // After a connection that was reset, the questions begin at once.
     let asked =
         clocks.requeries.iter().fold(SignedDuration::ZERO, |sum, pause| sum.saturating_add(*pause));
-    let asked = asked.saturating_add(clocks.submit_timeout);
     let shown = channel.shown_at(Timestamp::UNIX_EPOCH).duration_since(Timestamp::UNIX_EPOCH);
     let is_late = channel.not_found_is_final && asked <= shown;
     is_late.then(|| {
@@ -71,11 +77,16 @@ fn early_deadline(channel: &Channel) -> Option<String> {
 }
 
 fn one_person(action: Action, rules: &Rules) -> Option<String> {
-    let quorum = rules.approvals.get(&action)?.quorum;
-    (quorum < action.usual().quorum).then(|| {
+    let name = action.name();
+    let quorum = rules.approvals.get(&action).map(|rule| rule.quorum);
+    if quorum.is_some_and(|quorum| quorum < action.usual().quorum) {
+        return Some(format!(
+            "[[approvals]]: {name} takes one person, so that one key alone can do it. Remove the rule when it is not needed any more"
+        ));
+    }
+    rules.is_never_above(action).then(|| {
         format!(
-            "[[approvals]]: {} takes one person, so that one key alone can do it. Remove the rule when it is not needed any more",
-            action.name()
+            "{name}: the amount above which two people are needed is not below limits.largest, so that one person suffices for every payment. Lower [review] four_eyes_above, or `above` in [[approvals]]"
         )
     })
 }

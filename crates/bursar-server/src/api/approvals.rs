@@ -7,8 +7,10 @@ use axum::response::{IntoResponse as _, Response};
 use bursar_core::approvals::{self, Approve, Decided, Propose, Turndown, View};
 use bursar_core::four_eyes::{Action, person_of};
 use bursar_core::ids::ApprovalId;
+use bursar_core::registry::{Content, Kind, RecordKey};
+use bursar_core::rejection::Rejection;
 use bursar_core::turn::{Ask, Body, Given};
-use bursar_store::FlowFilter;
+use bursar_store::{Browse as _, FlowFilter};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -132,18 +134,19 @@ impl From<View> for Approval {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Proposed {
     approval_id: String,
-    approval: Approval,
-}
-
-impl From<View> for Proposed {
-    fn from(view: View) -> Self {
-        Self { approval_id: view.id.clone(), approval: view.into() }
-    }
+    /// For staff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<Approval>,
 }
 
 impl Proposed {
-    pub(super) fn response(view: Box<View>) -> Response {
-        (StatusCode::ACCEPTED, Reply(Self::from(*view))).into_response()
+    pub(super) fn new(view: View, caller: &Caller) -> Self {
+        let approval_id = view.id.clone();
+        Self { approval_id, approval: caller.is_staff().then(|| view.into()) }
+    }
+
+    pub(super) fn response(view: View, caller: &Caller) -> Response {
+        (StatusCode::ACCEPTED, Reply(Self::new(view, caller))).into_response()
     }
 }
 
@@ -213,6 +216,21 @@ impl App {
         Err(Problem::too_many(
             "this was proposed too often: nothing was done. Let a second person decide it first",
         ))
+    }
+
+    /// Fails if the key of the maker or of an earlier approver was revoked: it may have been stolen before.
+    async fn check_signers(&self, approval: &approvals::Approval) -> Result<(), Problem> {
+        let signers = approval.signed.iter().map(|signed| &signed.by).chain([&approval.maker]);
+        for id in signers.filter_map(|by| by.key.clone()) {
+            let record = RecordKey { kind: Kind::ApiKey, id };
+            let found = self.0.readers.read(async move |store| store.record(&record).await).await?;
+            if let Some(Content::ApiKey(key)) = found.map(|record| record.content)
+                && key.revoked_at.is_some()
+            {
+                return Err(Rejection::SignerRevoked.into());
+            }
+        }
+        Ok(())
     }
 
     /// The approval and its view.
@@ -295,6 +313,7 @@ pub(super) async fn approve(
     Optional(request): Optional<DecisionRequest>,
 ) -> Result<Reply<Approval>, Problem> {
     let (approval, view) = app.approval(&id).await?;
+    app.check_signers(&approval).await?;
     let body = approvals::stored_body(&approval.body).map_err(|error| {
         Problem::internal(format!(
             "{error}: nothing was done. Run the version that wrote it, or propose it again"

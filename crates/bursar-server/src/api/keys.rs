@@ -183,7 +183,7 @@ async fn make(app: &App, caller: Caller, new: NewKey) -> Result<Response, Proble
     let key = format!("bk_{}", hexadecimal(&bytes));
     let role = registry::Role::from(new.role);
     let person = new.person.unwrap_or_else(|| new.name.clone());
-    let is_setup = role.may_approve() && caller.is_bootstrap && {
+    let is_setup = role.may_approve() && caller.is_bootstrap() && {
         let staff = Staff::read(app).await?;
         !staff.is_set_up() && !staff.has_key(&person_named(&person))
     };
@@ -206,7 +206,7 @@ async fn make(app: &App, caller: Caller, new: NewKey) -> Result<Response, Proble
             Ok((StatusCode::CREATED, Reply(issued)).into_response())
         }
         Asked::Proposed(view) => {
-            let proposed = ProposedKey { proposed: (*view).into(), key };
+            let proposed = ProposedKey { proposed: Proposed::new(*view, &caller), key };
             Ok((StatusCode::ACCEPTED, Reply(proposed)).into_response())
         }
     }
@@ -255,7 +255,7 @@ pub(super) async fn revoke(
     app.0.keys.forget(&id);
     match asked {
         Asked::Done(Registered { record, .. }) => Ok(Reply(Key::new(*record)?).into_response()),
-        Asked::Proposed(view) => Ok(Proposed::response(view)),
+        Asked::Proposed(view) => Ok(Proposed::response(*view, &caller)),
     }
 }
 

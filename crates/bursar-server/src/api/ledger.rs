@@ -121,7 +121,7 @@ pub(super) async fn post(
     let (id, is_replay) = match app.ask_or_propose(&caller, post, proposal).await? {
         Asked::Done(Posted::New(id)) => (id, false),
         Asked::Done(Posted::Replayed(id)) => (id, true),
-        Asked::Proposed(view) => return Ok(Proposed::response(view)),
+        Asked::Proposed(view) => return Ok(Proposed::response(*view, &caller)),
     };
     let body = Reply(PostedEvent { id: id.to_string() });
     Ok(answered(StatusCode::CREATED, body, is_replay))

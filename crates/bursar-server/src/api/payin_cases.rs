@@ -121,7 +121,7 @@ pub(super) async fn close_case(
     let Given { view, is_replay } =
         match app.ask_or_propose(&caller, close, Proposal::default()).await? {
             Asked::Done(given) => given,
-            Asked::Proposed(view) => return Ok(Proposed::response(view)),
+            Asked::Proposed(view) => return Ok(Proposed::response(*view, &caller)),
         };
     let payin = PayIn::from(Arc::unwrap_or_clone(view));
     Ok(answered(StatusCode::OK, Reply(payin), is_replay))

@@ -128,7 +128,7 @@ pub(super) async fn create(
     };
     match app.ask_or_propose(&caller, payin, Proposal::default()).await? {
         Asked::Done(reply) => taken(reply),
-        Asked::Proposed(view) => Ok(Proposed::response(view)),
+        Asked::Proposed(view) => Ok(Proposed::response(*view, &caller)),
     }
 }
 

@@ -128,7 +128,7 @@ pub(super) async fn create(
     let Given { view, is_replay } =
         match app.ask_or_propose(&caller, create, Proposal::default()).await? {
             Asked::Done(given) => given,
-            Asked::Proposed(view) => return Ok(Proposed::response(view)),
+            Asked::Proposed(view) => return Ok(Proposed::response(*view, &caller)),
         };
     let payout = Payout::from(Arc::unwrap_or_clone(view));
     Ok(answered(StatusCode::CREATED, Reply(payout), is_replay))

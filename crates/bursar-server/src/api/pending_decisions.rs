@@ -9,20 +9,27 @@ use super::approvals::Approval;
 use crate::App;
 use crate::problem::Problem;
 
-/// How many flows that wait for a person are looked at.
-const REVIEWS_MAX: u32 = 500;
+/// How many flows that wait for a person are read at once, and looked at in all.
+const PAGE: u32 = 500;
+const REVIEWS_MAX: usize = 20_000;
 
 pub(super) async fn read(app: &App) -> Result<Vec<Approval>, Problem> {
     let read = app.0.readers.read(async |store| {
-        let mut reviews = Vec::new();
+        let mut pending = Vec::new();
         for reason in [ReviewReason::Stuck, ReviewReason::Case] {
             let filter = ReviewFilter { of: Some((Payout::INFO.name, reason)), merchant: None };
-            reviews.extend(store.reviews(&filter, None, REVIEWS_MAX).await?);
+            let (mut after, mut seen) = (None, 0_usize);
+            while seen < REVIEWS_MAX {
+                let page = store.reviews(&filter, after, PAGE).await?;
+                let Some((last, _)) = page.last() else { break };
+                after = Some((last.since, last.flow));
+                seen = seen.saturating_add(page.len());
+                pending.extend(page.iter().filter_map(of_payout));
+            }
         }
-        Ok((reviews, store.control().await?))
+        Ok((pending, store.control().await?))
     });
-    let (reviews, control) = read.await?;
-    let mut pending: Vec<Approval> = reviews.iter().filter_map(of_payout).collect();
+    let (mut pending, control) = read.await?;
     for (scope, freeze) in &control.freezes {
         if let Some(first) = &freeze.lifted_by {
             let (what, at) = (format!("unfreeze {scope}"), "/v1/dispatch/unfreeze");
@@ -30,7 +37,7 @@ pub(super) async fn read(app: &App) -> Result<Vec<Approval>, Problem> {
             pending.push(waiting((id, "dispatch.unfreeze"), what, &first.actor, freeze.since, at));
         }
     }
-    if let Some(restore) = &control.restore {
+    if let Some(restore) = control.restore.as_ref().filter(|restore| restore.is_open()) {
         for (channel, first) in &restore.proposals {
             let name = if channel.is_empty() { "all channels" } else { channel };
             let (what, id) = (format!("end the recheck of {name}"), format!("restore:{name}"));

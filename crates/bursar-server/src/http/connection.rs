@@ -40,6 +40,8 @@ struct State {
 pub(crate) struct Connection {
     /// The address that limits apply to.
     pub(crate) origin: IpAddr,
+    /// A request does not make it younger: a client that sends one after the other would never make room.
+    pub(super) accepted_at: Instant,
     pub(super) limits: Arc<HttpLimits>,
     state: Mutex<State>,
     close: Notify,
@@ -50,13 +52,14 @@ pub(super) type Rank = (bool, Instant);
 
 impl Connection {
     pub(super) fn new(origin: IpAddr, limits: Arc<HttpLimits>) -> Self {
+        let accepted_at = Instant::now();
         let state = State {
             phase: Phase::Header,
-            since: Instant::now(),
+            since: accepted_at,
             is_proven: false,
             has_unchecked_key: false,
         };
-        Self { origin, limits, state: Mutex::new(state), close: Notify::new() }
+        Self { origin, accepted_at, limits, state: Mutex::new(state), close: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -128,7 +131,7 @@ impl Connection {
     }
 
     /// The rank for making room; none if the connection must stay. A connection without a valid key goes unless its
-    /// request is being handled, a proven one only between requests.
+    /// request is being handled, the oldest first; a proven one only between requests, the longest idle first.
     pub(super) fn rank(&self) -> Option<Rank> {
         let state = self.lock();
         let can_go = match state.phase {
@@ -136,7 +139,8 @@ impl Connection {
             Phase::Next { .. } => true,
             Phase::Handler => false,
         };
-        can_go.then_some((state.is_proven, state.since))
+        let since = if state.is_proven { state.since } else { self.accepted_at };
+        can_go.then_some((state.is_proven, since))
     }
 
     /// Whether no request has arrived that deserves an answer before the process stops.

@@ -8,7 +8,7 @@ use bursar_core::turn::{Body, Commit, FlowWrite, Request};
 
 use super::audit::Audit;
 use super::kinds::{KINDS, shown, status_of};
-use super::{payins, payouts, webhooks};
+use super::{approvals, payins, payouts, webhooks};
 
 /// What a request may do to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,9 @@ pub(crate) fn count(coverage: &mut Coverage, commit: &Commit, causes: &[Cause]) 
         Some(Ok(reply)) => !shown(reply).is_some_and(|shown| shown.is_replay),
         Some(Err(_)) | None => false,
     };
-    for FlowWrite { before, after, .. } in &commit.flows {
+    for write in &commit.flows {
+        approvals::count_done(coverage, write);
+        let FlowWrite { before, after, .. } = write;
         let own: Vec<&Cause> =
             causes.iter().filter(|cause| cause.flow == after.id).filter(has_done).collect();
         let alone = match own.as_slice() {

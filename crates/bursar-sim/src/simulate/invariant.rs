@@ -46,6 +46,9 @@ invariants! {
     SameKeySameReply, "same-key-same-reply", "the same request under a key gets the same reply, another none";
     RightPrice, "right-price", "fee and VAT are what the tariff says";
     TwoPeople, "two-people", "above the limit two people decide";
+    GuardedIsApproved, "guarded-is-approved", "what one person may not do alone is done in the commit of its approval";
+    ApprovedByQuorum, "approved-by-quorum", "an approval is signed in time by as many different people as it needs";
+    ApprovedIsDone, "approved-is-done", "what is approved is done once, in the same commit, and nothing else is said to be done";
     EveryEventIsDelivered, "every-event-is-delivered", "an endpoint whose filter matches an event has one delivery of it, with its bytes, in the same commit";
     DeliveryHasEvent, "delivery-has-event", "a delivery begins with an event";
     WebhookIsSaved, "webhook-is-saved", "a receiver gets only attempts that were saved before";

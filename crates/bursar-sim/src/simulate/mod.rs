@@ -2,7 +2,7 @@
 //! providers and operators, with faults at every point, in virtual time. Everything follows from a seed.
 //!
 //! `world` is the event loop, `scene` the shared state; `process`, `turns` and `restarts` are one process around the
-//! engine, `faulty` is its store. `payouts`, `payins` and `webhooks` are the domains: their actors, the systems
+//! engine, `faulty` is its store. `payouts`, `payins`, `webhooks` and `approvals` are the domains: their actors, the systems
 //! outside, the calls to them, and what the auditor checks; `kinds` and `calls` list them. `actors` are callers across
 //! domains. `audit` keeps books of its own. `fault`, `invariant` and `injected_bugs` are lists; `swarm` is what a seed
 //! draws, `shrink` makes a failure small.

@@ -65,6 +65,8 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     /// How many endpoints a merchant has, at most.
     pub(crate) endpoints: u64,
+    /// Whether staff needs two people for what one may not do alone; in the other worlds one person suffices.
+    pub(crate) is_guarded: bool,
 }
 
 /// What the markets of this world charge: flat fee in minor units, basis points, and VAT on both.
@@ -122,13 +124,14 @@ impl Settings {
             strengths,
             limits,
             endpoints,
+            is_guarded: Dice::new(options.seed, "guarded").chance(500),
         }
     }
 
     /// The rules of this world: channels of every kind, and prices.
     pub(crate) fn rules(&self, rulebook: Rulebook) -> Result<Rules, String> {
         let mut dice = Dice::new(self.options.seed, "rules");
-        let approvals = Action::ALL.map(|action| (action, ApprovalRule::ALONE)).into();
+        let approvals = self.approvals();
         let mut rules =
             Rules { four_eyes_above: FOUR_EYES_ABOVE, approvals, ..Rules::from(rulebook) };
         for code in CURRENCIES {
@@ -147,6 +150,22 @@ impl Settings {
             rules.channels.insert(name.to_owned(), channel);
         }
         Ok(rules)
+    }
+
+    /// As shipped; some worlds want three people for a posting by hand, or let an admin post in an emergency.
+    fn approvals(&self) -> BTreeMap<Action, ApprovalRule> {
+        if !self.is_guarded {
+            return Action::ALL.map(|action| (action, ApprovalRule::ALONE)).into();
+        }
+        let mut dice = Dice::new(self.options.seed, "approvals");
+        let mut rules: BTreeMap<Action, ApprovalRule> =
+            Action::ALL.map(|action| (action, action.usual())).into();
+        let quorum = if dice.chance(300) { 3 } else { 2 };
+        rules.insert(
+            Action::Post,
+            ApprovalRule { above: None, quorum, break_glass: dice.chance(300) },
+        );
+        rules
     }
 }
 

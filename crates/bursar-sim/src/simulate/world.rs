@@ -146,6 +146,7 @@ impl World {
             self.answered(id, Ok(Err(rejection)));
             return;
         }
+        let body = self.renamed(body);
         let Some(process) = self.scene.post.pick(&up).copied() else {
             self.scene.ask_again(id);
             return;
@@ -191,6 +192,7 @@ impl World {
         };
         let Some(ask) = self.scene.asks.remove(&id) else { return };
         self.scene.audit.answered(&ask.body, &answer);
+        self.repeats(&ask.body, &answer);
         if let Some(rejection) = refusal(&answer) {
             let count = self.coverage.entry(format!("refused {}", rejection.code())).or_default();
             *count = count.saturating_add(1);

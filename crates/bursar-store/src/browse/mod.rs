@@ -189,7 +189,7 @@ pub trait Browse: Scan + Query {
         async { Ok(waiting(&self.tallies(FLOW_TALLIES).await?)) }
     }
 
-    /// The channels of live payouts.
+    /// The channels of live payouts. Flows of other kinds have other names in the place of a channel.
     fn live_channels(&mut self) -> impl Future<Output = Result<Vec<String>, StoreError>> {
         async {
             let tallies = self.tallies(FLOW_TALLIES).await?;

@@ -10,6 +10,7 @@
 )]
 
 mod adapter;
+mod approvals;
 mod browse;
 mod closings;
 mod cluster;

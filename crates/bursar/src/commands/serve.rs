@@ -70,6 +70,7 @@ impl Arguments {
     }
 
     async fn serve(self, config: &Config) -> Result<(), Failure> {
+        config.check_secrets(self.listen)?;
         let mut rules = config.rules(load_rulebook(config.chart_path().as_deref())?)?;
         if self.test_clock {
             // With a test clock, retry times must be predictable.

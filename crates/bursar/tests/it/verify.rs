@@ -12,7 +12,7 @@ fn json(line: &str) -> Value {
 fn verify_finds_every_world_clean() {
     let answer = json(&bursar(&["verify", "--json"]).ok());
     let worlds = answer["worlds"].as_array().unwrap();
-    assert_eq!(worlds.len(), 20, "{answer}");
+    assert_eq!(worlds.len(), 21, "{answer}");
     for world in worlds {
         assert!(world["states"].as_u64() > Some(3), "{world}");
         assert!(!world["rules"].as_array().unwrap().is_empty(), "{world}");

@@ -23,6 +23,11 @@ impl Draft<'_> {
         self.is_approved
     }
 
+    /// How many entries of the audit log the turn has made.
+    pub(crate) const fn audit_entries(&self) -> usize {
+        self.audit.len()
+    }
+
     /// Decides a request that was approved.
     pub(crate) fn as_approved<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
         self.is_approved = true;

@@ -241,7 +241,9 @@ impl Result {
             Self::Answered { .. } if self.is_success() => None,
             Self::Answered { status, .. } => Some(format!("it answered {status}")),
             Self::Failed { class, detail } => Some(format!("{class}: {detail}")),
-            Self::Lost => Some("whoever sent it has not come back: it may have arrived".to_owned()),
+            Self::Lost => Some(
+                "the worker that sent it has not reported back: it may have arrived".to_owned(),
+            ),
         }
     }
 }

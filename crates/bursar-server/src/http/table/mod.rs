@@ -17,8 +17,8 @@ pub(super) struct Table {
     by_origin: BTreeMap<IpAddr, usize>,
 }
 
-/// A connection makes room only after this time, so that a client can send its request although many others connect.
-/// Meanwhile new connections wait in the queue of the system.
+/// A connection makes room only this long after it was accepted, so that a client can send its request although many others
+/// connect. Meanwhile new connections wait in the queue of the system, for no longer than this.
 const YOUNG: Duration = Duration::from_millis(250);
 
 /// Whether there is room for a new connection.
@@ -71,12 +71,12 @@ impl Table {
         let ranked = eligible.filter_map(|(number, connection)| {
             connection.rank().map(|rank| (rank, *number, connection))
         });
-        let Some(((_, since), number, connection)) =
-            ranked.min_by_key(|(rank, number, _)| (*rank, *number))
+        let Some((_, number, connection)) = ranked.min_by_key(|(rank, number, _)| (*rank, *number))
         else {
             return Room::None;
         };
-        if let Some(grown) = since.checked_add(YOUNG).filter(|grown| *grown > Instant::now()) {
+        let grown = connection.accepted_at.checked_add(YOUNG);
+        if let Some(grown) = grown.filter(|grown| *grown > Instant::now()) {
             return Room::Wait(grown);
         }
         connection.close();

@@ -48,6 +48,19 @@ async fn the_oldest_connection_without_a_key_makes_room() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn requests_without_a_key_do_not_keep_a_connection_young() {
+    let limits = limits(100, 2);
+    let (mut table, made) = table(&limits, &[1, 1]).await;
+    advance(Duration::from_millis(250)).await;
+    for connection in &made {
+        connection.header_received(false);
+        connection.answered();
+    }
+    assert_eq!(table.make_room(address(1), &limits), Room::Made);
+    assert!(!is_open(&table, &made[0]));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_connection_whose_key_is_looked_up_stays() {
     let limits = limits(1, 1);
     let (mut table, made) = table(&limits, &[1]).await;

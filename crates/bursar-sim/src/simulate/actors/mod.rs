@@ -4,6 +4,8 @@
 mod admins;
 mod invalid_requests;
 
+use super::approvals::approvers::Approvers;
+use super::approvals::makers::Makers;
 use super::payins::case_closers::CaseClosers;
 use super::payins::providers::Providers;
 use super::payouts::merchants::Merchants;
@@ -25,5 +27,7 @@ pub(crate) fn all(seed: u64) -> Vec<Box<dyn Actor>> {
         Box::new(InvalidRequests::new(seed)),
         Box::new(EndpointAdmins::new(seed)),
         Box::new(CaseClosers::new(seed)),
+        Box::new(Makers::new(seed)),
+        Box::new(Approvers::new(seed)),
     ]
 }

@@ -35,6 +35,7 @@ impl Audit {
     pub(crate) fn answered(&mut self, body: &Body, answer: &Answer) {
         self.look_at_report(body, answer);
         let Ok(reply) = answer else { return };
+        self.look_at_decision(body, reply);
         if let Some(shown) = shown(reply) {
             self.look_at_flow_reply(&shown);
             if let Some(key) = key(body) {
@@ -97,7 +98,7 @@ impl Audit {
     }
 
     /// What a posting by hand does to its merchant, once for each reference.
-    fn remember_by_hand(&mut self, body: &Body) {
+    pub(crate) fn remember_by_hand(&mut self, body: &Body) {
         let Body::Ledger(ledger::Request::Post(ledger::Post { event, .. })) = body else { return };
         let text = |name: &str| event.variables.get(name).map(String::as_str);
         let sign = match event.name.as_str() {

@@ -41,6 +41,7 @@ impl Audit {
             self.look_at_call(call);
         }
         self.follow_decisions(commit);
+        self.follow_approvals(commit);
     }
 
     /// Events are numbered without gaps, and follow the arrows.

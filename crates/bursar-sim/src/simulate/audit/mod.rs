@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use super::invariant::{Broken, Invariant};
 use super::kinds::Kind;
 use super::payouts::channel::Name;
-use super::webhooks;
+use super::{approvals, webhooks};
 
 pub(crate) use answers::Shown;
 pub(crate) use money::{Order, minor};
@@ -49,12 +49,13 @@ pub(crate) struct Audit {
     /// What payouts and pay-ins should cost, by what was asked for.
     pub(crate) orders: BTreeMap<FlowId, Order>,
     /// Pay-ins whose provider has reported them complete.
-    completed: BTreeSet<FlowId>,
+    pub(crate) completed: BTreeSet<FlowId>,
     /// What postings by hand have done to merchants, by their references.
     by_hand: BTreeMap<(String, String), (Purse, i128)>,
     /// Who decided about a payout.
     pub(crate) deciders: BTreeMap<String, BTreeSet<String>>,
     pub(crate) webhooks: webhooks::Books,
+    pub(crate) approvals: approvals::Books,
     pub(crate) commits: u64,
 }
 
@@ -63,6 +64,7 @@ impl Audit {
         let pauses = u32::try_from(rules.deliveries.pauses.len()).unwrap_or(u32::MAX);
         let mut audit = Self::default();
         audit.webhooks.attempts_max = pauses.saturating_add(1);
+        audit.approvals.rules.clone_from(&rules.approvals);
         audit
     }
 

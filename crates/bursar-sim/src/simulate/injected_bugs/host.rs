@@ -2,7 +2,7 @@
 
 use bursar_core::rejection::Rejection;
 use bursar_core::turn::{Answer, Body, Commit, Reply};
-use bursar_core::{flow, payins, webhooks};
+use bursar_core::{approvals, flow, ledger, payins, webhooks};
 
 use super::InjectedBug;
 use crate::simulate::calls::Calls;
@@ -21,6 +21,34 @@ impl World {
             event: payins::BOOKING.into(),
             reference: report.reference.clone(),
         })
+    }
+
+    /// The request as a host sends it that takes every key for a person.
+    pub(crate) fn renamed(&self, mut body: Body) -> Body {
+        let bug = self.scene.settings.options.injected_bug;
+        let is_renamed = bug == Some(InjectedBug::HostTakesKeysForPeople);
+        if let (true, Body::Approvals(approvals::Request::Approve(approve))) =
+            (is_renamed, &mut body)
+        {
+            let key = approve.by.actor.rsplit('/').next().unwrap_or_default();
+            approve.by.actor = format!("{key}/{key}");
+            approve.by.made_by.clear();
+        }
+        body
+    }
+
+    /// A host that posts once more what was approved, under another reference.
+    pub(crate) fn repeats(&mut self, body: &Body, answer: &Answer) {
+        let bug = self.scene.settings.options.injected_bug;
+        let Body::Approvals(approvals::Request::Approve(approve)) = body else { return };
+        let Body::Ledger(ledger::Request::Post(post)) = &*approve.body else { return };
+        let Ok(Reply::Approvals(approvals::Reply::Decided(decided))) = answer else { return };
+        if bug == Some(InjectedBug::HostRepeatsApproved) && decided.reply.is_some() {
+            let reference = format!("{}-again", post.event.reference);
+            let event = ledger::LedgerEvent { reference, ..post.event.clone() };
+            // No actor waits for the answer.
+            self.scene.ask(usize::MAX, 0, ledger::Post { actor: None, event }.into());
+        }
     }
 
     pub(crate) fn anticipate(&mut self, process: usize, commit: &Commit) {

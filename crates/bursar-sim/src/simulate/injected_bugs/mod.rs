@@ -46,6 +46,8 @@ injected_bugs! {
     StoreCountsTwice, "store-counts-twice", 40, "a store that adds the changes of tallies once more if the outcome of a commit is unknown";
     StoreDropsEvents, "store-drops-events", 20, "a store that loses events";
     StoreLosesDeliveries, "store-loses-deliveries", 20, "a store that loses deliveries of the events that it has saved";
+    StoreForgetsDecisions, "store-forgets-decisions", 40, "a store that saves what was approved, and not the approval";
+    StoreSavesDecisionsAlone, "store-saves-decisions-alone", 40, "a store that saves an approval, and not what was approved";
     HostForgetsWebhooks, "host-forgets-webhooks", 20, "a host that loses the answers of endpoints";
     HostTakesAnyAnswer, "host-takes-any-answer", 20, "a host that takes any answer of an endpoint for a good one";
     HostNotifiesBeforeSave, "host-notifies-before-save", 20, "a host that calls endpoints before the commit is saved";
@@ -55,6 +57,8 @@ injected_bugs! {
     HostResendsOnRestart, "host-resends-on-restart", 40, "a host that sends again what was in flight when it died";
     HostIgnoresAmounts, "host-ignores-amounts", 60, "a host that does not read the amounts that channels report";
     HostDropsOtherAmounts, "host-drops-other-amounts", 40, "a host that rejects pay-in reports of another amount before they are decided";
+    HostTakesKeysForPeople, "host-takes-keys-for-people", 40, "a host that takes two keys of one person for two people";
+    HostRepeatsApproved, "host-repeats-approved", 40, "a host that does once more what was approved";
     HostCallsUnknownFailed, "host-calls-unknown-failed", 20, "a host that takes a timeout for a rejection";
 }
 

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use bursar_core::approvals::State;
 use bursar_core::ids::{CommitId, Seed, TransactionId};
 use bursar_core::ledger::Transaction;
 use bursar_core::money::Money;
@@ -38,6 +39,14 @@ pub(crate) async fn save<T: Turn>(
             let new = saved.flows.iter().position(is_new_delivery);
             new.map(|new| saved.flows.remove(new));
         }
+        Some(InjectedBug::StoreForgetsDecisions) => forget(&mut saved, is_decision),
+        Some(InjectedBug::StoreSavesDecisionsAlone) if saved.flows.iter().any(is_decision) => {
+            forget(&mut saved, |write| !is_decision(write));
+            saved.transactions.clear();
+            saved.accounts.clear();
+            saved.holds.clear();
+            saved.records.clear();
+        }
         Some(InjectedBug::StoreSavesTwice) if is_lost_from_sight => double(&mut saved),
         Some(InjectedBug::StoreCountsTwice) if is_lost_from_sight => {
             for (_, change) in &mut saved.tallies {
@@ -53,6 +62,22 @@ pub(crate) async fn save<T: Turn>(
     inner.save(id, &saved).await?;
     side.borrow_mut().saw.push(Saw::Saved(Box::new(saved)));
     Ok(())
+}
+
+/// Whether a flow is an approval whose request is done in the same commit.
+fn is_decision(write: &FlowWrite) -> bool {
+    let approval = write.after.state.approval();
+    approval.is_some_and(|approval| matches!(approval.state, State::Approved { .. }))
+}
+
+/// Drops flows with their events and keys.
+fn forget(commit: &mut Commit, is_forgotten: impl Fn(&FlowWrite) -> bool) {
+    let forgotten: Vec<FlowWrite> =
+        commit.flows.iter().filter(|write| is_forgotten(write)).cloned().collect();
+    let is_of = |name: &str| forgotten.iter().any(|write| write.after.name() == name);
+    commit.flows.retain(|write| !is_forgotten(write));
+    commit.events.retain(|event| !is_of(&event.resource));
+    commit.keys.retain(|key| forgotten.iter().all(|write| write.after.id != key.flow));
 }
 
 /// Every posting once more, under other names.

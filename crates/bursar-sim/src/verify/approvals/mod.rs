@@ -20,10 +20,12 @@ type StepFn = fn(&Approval, &Event, Timestamp) -> Result<Step, Rejection>;
 /// Proposals of two and of three people, and one that was done by one admin alone.
 fn worlds(step: StepFn) -> Vec<SmallWorld> {
     let proposal = |quorum| Around { step, quorum, is_break_glass: false };
+    let break_glass = |quorum| Around { step, quorum, is_break_glass: true };
     vec![
         SmallWorld::new("a proposal for two people", proposal(2)),
         SmallWorld::new("a proposal for three people", proposal(3)),
-        SmallWorld::new("a break-glass", Around { step, quorum: 2, is_break_glass: true }),
+        SmallWorld::new("a break-glass", break_glass(2)),
+        SmallWorld::new("a break-glass for three people", break_glass(3)),
     ]
 }
 
@@ -71,7 +73,7 @@ impl Person {
             Self::Second => ("ben/7", true),
         };
         let made_by = if self == Self::Minted { vec!["mia".to_owned()] } else { Vec::new() };
-        Signature { actor: actor.to_owned(), is_approver, made_by }
+        Signature { made_by, ..Signature::new(actor, is_approver) }
     }
 
     /// The place of the key in a set.

@@ -158,7 +158,7 @@ fn a_merchant_sees_a_decision_and_not_its_actor() {
     assert!(seen(&admin).contains("Olga/"));
     assert!(!seen(&mina).contains("Olga"), "{}", seen(&mina));
     assert!(seen(&mina).contains("One person has decided"));
-    admin.resolve("d-2", &payout, "confirm_paid").refused(409, "creator_involved");
+    admin.resolve("d-2", &payout, "confirm_paid").refused(409, "bootstrap_involved");
     abid.resolve("d-3", &payout, "confirm_paid").is(200);
     assert!(seen(&admin).contains("asked by telephone"));
     assert!(!seen(&mina).contains("telephone"), "evidence of operators is hidden from merchants");

@@ -119,7 +119,7 @@ fn one_person_approves_under_every_key_and_name() {
         assert_eq!(view["action"], name);
         approve(&maker, &approval).refused(409, "second_person_needed");
         approve(&again, &approval).refused(409, "second_person_needed");
-        approve(&bootstrap, &approval).refused(409, "creator_involved");
+        approve(&bootstrap, &approval).refused(409, "bootstrap_involved");
         approve(&operator, &approval).refused(403, "forbidden");
         approve(&merchant, &approval).refused(403, "forbidden");
         approve(&minted, &approval).refused(401, "unauthenticated");

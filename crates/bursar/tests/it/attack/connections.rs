@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
 use super::open_connection::OpenConnection;
 use crate::api::actions::{id, order};
 use crate::api::scripted_channel::Channel;
@@ -110,6 +112,65 @@ fn twelve_hundred_connections_without_a_key_are_held_open() {
     let evicted = metrics.lines().find_map(|line| line.strip_prefix(evicted)).unwrap();
     assert!(evicted.parse::<usize>().unwrap() > 500, "{evicted}");
     admin.books_hold();
+}
+
+/// Keeps every place of its address busy with requests that need no key, and connects again and again.
+async fn ask_without_end(address: SocketAddr, is_over: Arc<AtomicBool>) {
+    while !is_over.load(Ordering::Relaxed) {
+        let Ok(mut socket) = tokio::net::TcpStream::connect(address).await else { continue };
+        let mut answer = [0; 1_024];
+        while !is_over.load(Ordering::Relaxed) {
+            let asked = socket.write_all(OPENINGS[3].as_bytes()).await;
+            if asked.is_err() || socket.read(&mut answer).await.unwrap_or(0) == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+#[test]
+fn one_address_sends_requests_on_all_its_connections() {
+    let config = "[http]\nconnections_max = 40\nconnections_per_address = 30\n";
+    let server = Server::with(config, &[]);
+    let address: SocketAddr = server.address().parse().unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let flood = thread::spawn({
+        let is_over = Arc::clone(&is_over);
+        move || {
+            let asking = async {
+                let mut clients = tokio::task::JoinSet::new();
+                for _ in 0..45 {
+                    clients.spawn(ask_without_end(address, Arc::clone(&is_over)));
+                }
+                clients.join_all().await;
+            };
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(asking);
+        }
+    });
+    let metrics = || server.admin().get("/metrics").text;
+    until("it reconnects", || {
+        let evicted = "bursar_http_connections_closed_total{reason=\"evicted\"} ";
+        let metrics = metrics();
+        let count = metrics.lines().find_map(|line| line.strip_prefix(evicted));
+        count.filter(|count| count.parse::<usize>().unwrap() > 100).map(drop)
+    });
+    // Another address is served meanwhile.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for _ in 0..20 {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+            let mut socket = socket.connect(address).await.unwrap();
+            socket.write_all(OPENINGS[3].as_bytes()).await.unwrap();
+            let mut answer = [0; 12];
+            socket.read_exact(&mut answer).await.unwrap();
+            assert_eq!(&answer, b"HTTP/1.1 200");
+        }
+    });
+    is_over.store(true, Ordering::Relaxed);
+    flood.join().unwrap();
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::load::{Accepted, Load, Statuses, counts, minor, references};
 use super::processes::Processes;
 
@@ -32,13 +34,25 @@ pub(super) fn drain_and_resolve(load: &Load, processes: &mut Processes) {
         // Lost in transit, or killed between saving and sending: the provider never received it, and only an operator can
         // decide that.
         assert!(!books.contains_key(&payout.reference), "{payout:?} is stuck without a cause");
-        let body = format!(
-            r#"{{"decision":"confirm_not_paid","evidence":"not in the provider's books","expected_version":{}}}"#,
-            payout.version
-        );
-        let key = format!("resolve-{id}");
-        let path = format!("/v1/payouts/{id}/resolve");
-        load.send_until_answered(0, "POST", &path, &[("idempotency-key", &key)], &body);
+        resolve(load, id);
+    }
+}
+
+/// An operator decides; above the limit an approver must agree.
+fn resolve(load: &Load, id: &str) {
+    for (name, by) in [("first", &load.staff.operator), ("second", &load.staff.approver)] {
+        let payout = load.get(&format!("/v1/payouts/{id}"));
+        if payout["status"] != "STUCK" {
+            return;
+        }
+        let body = json!({
+            "decision": "confirm_not_paid", "evidence": "not in the provider's books",
+            "expected_version": payout["version"],
+        });
+        let (key, path) = (format!("{name}-{id}"), format!("/v1/payouts/{id}/resolve"));
+        let headers = [("idempotency-key", key.as_str())];
+        let answer = load.ask_until_answered(by, 0, ("POST", &path), &headers, &body.to_string());
+        assert!(answer.status < 300, "{answer:?}");
     }
 }
 

@@ -12,11 +12,14 @@ use serde_json::{Value, json};
 
 use super::Plan;
 use super::fault::Fault;
-use crate::caller::Caller;
+use super::staff::{Decision, Staff};
+use crate::caller::{Answer, Caller};
 use crate::process::Process;
 
 /// The admin key.
 pub(super) const KEY: &str = "kill";
+/// The secret of the channel and of the provider.
+pub(super) const CALLBACK_SECRET: &str = "hush-hush";
 pub(super) const MERCHANTS: usize = 7;
 /// The beneficiary of all payouts; only the books and the provider may contain it.
 pub(super) const MSISDN: &str = "923001234567";
@@ -25,6 +28,7 @@ pub(super) const CLIENTS: usize = 8;
 
 pub(super) struct Load {
     pub(super) provider: Process,
+    pub(super) staff: Staff,
     /// Addresses of the engines.
     pub(super) addresses: Vec<String>,
     /// The number of payouts; without it, until the run is over.
@@ -52,6 +56,8 @@ pub(super) enum Request {
     Payout(usize),
     Payin(usize),
     PayinCallbacks(usize),
+    /// What staff proposes and decides.
+    Proposals(usize),
 }
 
 /// Acknowledged requests, which must never be lost.
@@ -63,6 +69,8 @@ pub(super) struct Acknowledged {
     pub(super) payouts: BTreeMap<String, Accepted>,
     /// Pay-ins by reference: the merchant, and the credited amount.
     pub(super) payins: BTreeMap<String, (String, i64)>,
+    /// Decisions about proposals, by what was proposed.
+    pub(super) decisions: BTreeMap<String, Decision>,
 }
 
 /// A payout that was accepted.
@@ -78,7 +86,6 @@ pub(super) struct Accepted {
 pub(super) struct Seen {
     pub(super) id: String,
     pub(super) reference: String,
-    pub(super) version: u64,
 }
 
 pub(super) type Statuses = BTreeMap<String, Vec<Seen>>;
@@ -88,6 +95,7 @@ impl Load {
         let clients = u32::try_from(CLIENTS).unwrap();
         Self {
             provider,
+            staff: Staff::new(&addresses[0]),
             addresses,
             payouts: plan.payouts,
             rest: plan.pace.map_or(Duration::ZERO, |pace| Duration::from_secs(1) * clients / pace),
@@ -112,19 +120,33 @@ impl Load {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Value {
+        let answer = self.ask_until_answered(KEY, first, (method, path), headers, body);
+        assert!(answer.status < 300, "{method} {path}: {answer:?}");
+        answer.json()
+    }
+
+    /// The same under any key, with whatever the answer is.
+    pub(super) fn ask_until_answered(
+        &self,
+        key: &str,
+        first: usize,
+        (method, path): (&str, &str),
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         let patience = Duration::from_secs(if method == "GET" { 300 } else { 3 });
         let started = Instant::now();
         let mut answered = None;
-        for turn in first.. {
+        let mut turn = first;
+        loop {
             let address = &self.addresses[turn % self.addresses.len()];
-            let caller = Caller::new(address, Some(KEY)).within(patience);
+            let caller = Caller::new(address, Some(key)).within(patience);
             let answer = caller.try_ask(method, path, headers, body.as_bytes());
             match answer {
-                Some(answer) if answer.status < 300 => return answer.json(),
                 // The engine is down or went down before it answered: retry with the same key.
                 Some(answer) if [429, 503].contains(&answer.status) => answered = Some(answer),
                 None => {}
-                Some(answer) => panic!("{method} {path}: {answer:?}"),
+                Some(answer) => return answer,
             }
             assert!(!self.has_failed.load(Ordering::Relaxed), "given up, because another failed");
             assert!(
@@ -132,8 +154,8 @@ impl Load {
                 "no engine answers {method} {path} {headers:?}; the last answer was {answered:?}"
             );
             thread::sleep(Duration::from_millis(20));
+            turn += 1;
         }
-        Value::Null
     }
 
     pub(super) fn get(&self, path: &str) -> Value {
@@ -148,8 +170,7 @@ impl Load {
             let page = self.get(&format!("/v1/payouts?limit=500{cursor}"));
             for payout in page["data"].as_array().unwrap() {
                 let text = |name: &str| payout[name].as_str().unwrap().to_owned();
-                let version = payout["version"].as_u64().unwrap();
-                let seen = Seen { id: text("id"), reference: text("reference"), version };
+                let seen = Seen { id: text("id"), reference: text("reference") };
                 found.entry(text("status")).or_default().push(seen);
             }
             match page["next_cursor"].as_str() {
@@ -218,6 +239,7 @@ impl Load {
             self.send(Request::Payout(payout));
             match payout % 10 {
                 3 => self.send(Request::Payin(payout)),
+                5 => self.send(Request::Proposals(payout)),
                 7 => self.send(Request::PayinCallbacks(payout)),
                 _ => {}
             }
@@ -250,6 +272,7 @@ impl Load {
                 self.collect(number % MERCHANTS, &format!("r{number}"), "50.00");
             }
             Request::PayinCallbacks(number) => self.send_payin_callbacks(number),
+            Request::Proposals(number) => self.propose(number),
         }
         self.acknowledged.lock().unwrap().requests.push(request);
     }
@@ -268,10 +291,15 @@ impl Load {
             &[("idempotency-key", &key)],
             &body.to_string(),
         );
+        self.paid_out(&merchant, &key, &answer);
+    }
+
+    /// Records a payout that was accepted under this key.
+    pub(super) fn paid_out(&self, merchant: &str, key: &str, answer: &Value) {
         let cost = ["amount", "fee", "vat"].map(|part| minor(&answer[part])).iter().sum();
         let id = answer["id"].as_str().unwrap().to_owned();
         let workflow = format!("disbursement-{merchant}-{key}");
-        let accepted = Accepted { id, merchant, cost };
+        let accepted = Accepted { id, merchant: merchant.to_owned(), cost };
         self.acknowledged.lock().unwrap().payouts.insert(workflow, accepted);
         self.made.fetch_add(1, Ordering::Relaxed);
     }
@@ -296,7 +324,7 @@ impl Load {
                 "reference": reference, "amount": "70.00", "currency": "PKR", "status": status,
             });
             let body = body.to_string();
-            let signature = callback::sign(&Secret::new("s"), body.as_bytes());
+            let signature = callback::sign(&Secret::new(CALLBACK_SECRET), body.as_bytes());
             let header = (callback::SIGNATURE_HEADER, signature.as_str());
             answer = self.send_until_answered(
                 number,
@@ -309,7 +337,7 @@ impl Load {
         self.collected(&reference, &answer);
     }
 
-    fn collected(&self, reference: &str, payin: &Value) {
+    pub(super) fn collected(&self, reference: &str, payin: &Value) {
         let merchant = payin["merchant_id"].as_str().unwrap().to_owned();
         let mut acknowledged = self.acknowledged.lock().unwrap();
         acknowledged.payins.insert(reference.to_owned(), (merchant, minor(&payin["net"])));

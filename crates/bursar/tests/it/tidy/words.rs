@@ -32,9 +32,6 @@ const RETIRED: [&str; 21] = [
     "Woken",
 ];
 
-/// Where vague words may still occur, and how often. The number may only fall.
-const REMAINING: [(&str, usize); 1] = [("crates/bursar-core", 1)];
-
 /// How often a word occurs as a word of its own.
 fn count(text: &str, word: &str) -> usize {
     let is_part = |it: Option<char>| it.is_some_and(|it| it.is_alphanumeric() || it == '_');
@@ -71,26 +68,13 @@ fn is_this_test(name: &str) -> bool {
 
 #[test]
 fn sentences_have_a_technical_subject() {
-    let mut remaining: Vec<(&str, usize)> = REMAINING.map(|(folder, _)| (folder, 0)).into();
     for (name, text) in documents().into_iter().chain(sources()) {
         if is_this_test(&name) {
             continue;
         }
         let text = text.to_lowercase();
         let number: usize = VAGUE.iter().map(|word| count(&text, word)).sum();
-        let folder =
-            remaining.iter_mut().find(|(folder, _)| name.starts_with(&format!("{folder}/")));
-        match folder {
-            Some((_, total)) if !name.contains("/src/commands/") => *total += number,
-            _ => assert_eq!(number, 0, "{name}: name the part of the system or the role"),
-        }
-    }
-    for ((folder, found), (_, most)) in remaining.into_iter().zip(REMAINING) {
-        assert!(found <= most, "{folder} has {found} vague words, {most} are left: name the role");
-        assert!(
-            found == most,
-            "{folder} has only {found} vague words: lower the number in this test"
-        );
+        assert_eq!(number, 0, "{name}: name the part of the system or the role");
     }
 }
 
