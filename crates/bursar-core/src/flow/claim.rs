@@ -37,13 +37,13 @@ impl Draft<'_> {
         claimed
     }
 
-    /// Whether nothing may be sent from this lane. Its flows are not written: they wait in their order.
+    /// Whether the channel of the lane is frozen. Its flows are not written: they wait in their order.
     fn is_lane_frozen(&self, lane: &str) -> bool {
         let channel = KINDS.iter().flat_map(|kind| kind.lanes).find_map(|info| match info.scope {
             LaneScope::Channel { takes_slot: true } => lane.strip_prefix(info.name),
             LaneScope::Channel { takes_slot: false } | LaneScope::Kind => None,
         });
-        channel.is_some_and(|channel| self.control().is_channel_frozen(channel))
+        channel.is_some_and(|channel| self.control().is_channel_at_rest(channel))
     }
 
     /// Defers a flow whose step was rejected, and reports the rejection.

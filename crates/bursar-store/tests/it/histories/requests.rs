@@ -10,8 +10,8 @@ use bursar_core::ids::{DeliveryId, EndpointId, PayoutId, Seed};
 use bursar_core::ledger::LedgerEvent;
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{
-    self, Beneficiary, Cancellation, ClientMetadata, Decision, NewPayout, Resolution,
-    lease_lane, submit_lane,
+    self, Beneficiary, Cancellation, ClientMetadata, Decision, NewPayout, Resolution, lease_lane,
+    submit_lane,
 };
 use bursar_core::registry;
 use bursar_core::registry::{Change, MerchantStatus, Role};
