@@ -26,7 +26,8 @@ fn what_one_person_may_not_do_is_proposed_and_approved_from_the_command_line() {
     let again = server.run_as(&cem, &["approval", "reject", id]).refused();
     assert!(again.contains("not_proposed, 409"), "{again}");
 
-    let key = server.json(&["key", "list"])["data"][0].clone();
+    let keys = server.json(&["key", "list"]);
+    let key = keys["data"].as_array().unwrap().iter().find(|key| key["name"] == "cem").unwrap();
     let revoke = ["key", "revoke", text(&key["id"])];
     let run = server.run_as(&anna, &revoke);
     assert!(run.stderr.contains("another person must approve it"), "{}", run.stderr);
