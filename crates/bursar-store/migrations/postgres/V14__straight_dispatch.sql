@@ -5,7 +5,7 @@ UPDATE due SET lane = 'submit:' || substr(lane, length('schedule:') + 1)
 WHERE lane >= 'schedule:' AND lane < 'schedule;';
 
 -- A state that cannot be decoded must not stop the migration.
-CREATE FUNCTION pg_temp.parsed(state TEXT) RETURNS JSON LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION pg_temp.flow_of(state TEXT) RETURNS JSON LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN state::json -> 'flow';
 EXCEPTION WHEN OTHERS THEN
@@ -14,7 +14,7 @@ END $$;
 
 -- Not those that wait for a question after a restore.
 UPDATE due SET lane = 'lease:' || (f.flow #>> '{terms,channel}')
-FROM (SELECT id, pg_temp.parsed(state) AS flow FROM flows WHERE kind = 'payout' AND status = 'SUBMITTING' OFFSET 0) f
+FROM (SELECT id, pg_temp.flow_of(state) AS flow FROM flows WHERE kind = 'payout' AND status = 'SUBMITTING' OFFSET 0) f
 WHERE f.id = due.flow AND due.lane = 'payout' AND f.flow #>> '{terms,channel}' IS NOT NULL
     AND f.flow #> '{recheck,stage,asking}' IS NULL AND f.flow #> '{recheck,stage,unproven}' IS NULL;
 

@@ -135,8 +135,8 @@ fn step(world: &mut World) -> Body {
         return poll(world);
     }
     match world.dice.below(20) {
-        0..6 => requests::claim_due(&submit_lane(world.dice.pick(&["wallet", "bank"])), limit),
-        6..12 => requests::claim_due(payouts::LANE, limit),
+        0..5 => requests::claim_due(&submit_lane(world.dice.pick(&["wallet", "bank"])), limit),
+        5..12 => requests::claim_due(payouts::LANE, limit),
         12 | 13 => requests::claim_due(&lease_lane(world.dice.pick(&["wallet", "bank"])), limit),
         14 => requests::claim_due(delivery::LEASES, limit),
         _ => requests::start_deliveries(limit * 2, world.dice.chance(80)),
