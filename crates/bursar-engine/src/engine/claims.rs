@@ -1,11 +1,15 @@
-//! The claims of the next turn: from which lanes, and how many due flows of each.
+//! The claims of the next turn: from which lanes, how many due flows of each, and what the replies say of the lanes.
 
 use bursar_core::flow::{ClaimDue, KINDS, LaneScope};
-use bursar_core::turn::{Body, DueClaim, FairClaim, ReadPlan};
+use bursar_core::turn::{Answer, Ask as _, Body, DueClaim, FairClaim, ReadPlan};
 use jiff::{SignedDuration, Timestamp};
 
 use super::bisect::Origin;
-use super::{Engine, FROZEN_PAUSE, WEBHOOKS};
+use super::{Engine, WEBHOOKS};
+use crate::stats::Alert;
+
+/// How long a frozen lane is left alone. Another process may lift the freeze meanwhile.
+const FROZEN_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 impl Engine {
     /// The claims of the next turn: lanes of channels only with free slots, and nothing new when stopping.
@@ -40,6 +44,35 @@ impl Engine {
         // A longer pause means that the clock was set back.
         let is_ahead = |until: Timestamp| now < until && until.duration_since(now) <= FROZEN_PAUSE;
         self.frozen.get(lane).is_some_and(|until| is_ahead(*until))
+    }
+
+    /// The reply to a claim.
+    pub(super) fn claimed(
+        &mut self,
+        lane: &str,
+        (answer, limit): (Answer, u32),
+        has_effects: bool,
+        now: Timestamp,
+    ) {
+        let Some(reply) = answer.ok().and_then(ClaimDue::reply) else {
+            self.has_backlog = true;
+            return;
+        };
+        if reply.is_frozen {
+            let until = now.saturating_add(FROZEN_PAUSE).unwrap_or(Timestamp::MAX);
+            self.frozen.insert(lane.to_owned(), until);
+            return;
+        }
+        self.has_backlog |= self.frozen.remove(lane).is_some();
+        let count = reply.flows.len().saturating_add(reply.refused.len());
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        // Flows of frozen merchants are claimed and do nothing: there is no hurry to claim them again.
+        let is_throttled = self.bisection.throttle(lane).is_some();
+        self.has_backlog |= count >= limit && (has_effects || is_throttled);
+        self.bisection.ramp_up(lane, (count, limit), self.limits.claim_max);
+        for (flow, rejection) in reply.refused {
+            self.stats.alert(now, Alert::Refused { flow, rejection });
+        }
     }
 
     fn delivery_claim(&mut self, now: Timestamp) -> Option<(String, Origin, Body)> {

@@ -60,9 +60,6 @@ struct RunningTurn {
     admitted_at: Timestamp,
 }
 
-/// How long a frozen lane is left alone. Another process may lift the freeze meanwhile.
-const FROZEN_PAUSE: SignedDuration = SignedDuration::from_secs(1);
-
 /// How often the outcome of an effect may make a turn fail in which it is alone.
 const OUTCOME_FAILURES_MAX: u32 = 3;
 
@@ -252,34 +249,6 @@ impl Engine {
         for effect in commit.effects {
             self.start(&effect);
             outputs.push(Output::Run(effect));
-        }
-    }
-
-    fn claimed(
-        &mut self,
-        lane: &str,
-        (answer, limit): (Answer, u32),
-        has_effects: bool,
-        now: Timestamp,
-    ) {
-        let Some(reply) = answer.ok().and_then(flow::ClaimDue::reply) else {
-            self.has_backlog = true;
-            return;
-        };
-        if reply.is_frozen {
-            let until = now.saturating_add(FROZEN_PAUSE).unwrap_or(Timestamp::MAX);
-            self.frozen.insert(lane.to_owned(), until);
-            return;
-        }
-        self.has_backlog |= self.frozen.remove(lane).is_some();
-        let count = reply.flows.len().saturating_add(reply.refused.len());
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        // Flows of frozen merchants are claimed and do nothing: there is no hurry to claim them again.
-        let is_throttled = self.bisection.throttle(lane).is_some();
-        self.has_backlog |= count >= limit && (has_effects || is_throttled);
-        self.bisection.ramp_up(lane, (count, limit), self.limits.claim_max);
-        for (flow, rejection) in reply.refused {
-            self.stats.alert(now, Alert::Refused { flow, rejection });
         }
     }
 
