@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Change, ClaimDue, ClaimReply, FailureCause, Machine as _, each};
+use super::{Change, ClaimDue, ClaimReply, FailureCause, KINDS, LaneScope, Machine as _, each};
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
@@ -16,6 +16,9 @@ impl Draft<'_> {
     pub(crate) fn claim_due(&mut self, claim: &ClaimDue, admission: &Admission) -> ClaimReply {
         let limit = usize::try_from(claim.limit).unwrap_or(usize::MAX);
         let mut claimed = ClaimReply::default();
+        if self.is_lane_frozen(&claim.lane) {
+            return ClaimReply { is_frozen: true, ..claimed };
+        }
         for id in self.due(&claim.lane, admission.now, limit) {
             let Some(flow) = self.shared(id) else { continue };
             let name = flow.name();
@@ -32,6 +35,15 @@ impl Draft<'_> {
         });
         claimed.refused.extend(unreadable);
         claimed
+    }
+
+    /// Whether the channel of the lane is frozen. Its flows are not written: they wait in their order.
+    fn is_lane_frozen(&self, lane: &str) -> bool {
+        let channel = KINDS.iter().flat_map(|kind| kind.lanes).find_map(|info| match info.scope {
+            LaneScope::Channel { takes_slot: true } => lane.strip_prefix(info.name),
+            LaneScope::Channel { takes_slot: false } | LaneScope::Kind => None,
+        });
+        channel.is_some_and(|channel| self.control().is_channel_at_rest(channel))
     }
 
     /// Defers a flow whose step was rejected, and reports the rejection.

@@ -64,6 +64,8 @@ pub struct ClaimReply {
     pub flows: Vec<String>,
     /// Flows whose step was rejected. They are deferred, and an operator must look at them.
     pub refused: Vec<(String, Rejection)>,
+    /// The channel of the lane is frozen: nothing was claimed.
+    pub is_frozen: bool,
     /// Deliveries that became dead letters because their turns kept failing.
     pub dead_lettered: Vec<String>,
 }

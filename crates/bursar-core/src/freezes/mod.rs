@@ -90,6 +90,19 @@ impl Control {
         scopes.iter().any(|scope| self.freezes.contains_key(scope))
     }
 
+    /// Whether payouts that wait to be sent through this channel have nothing to do, of whichever merchant. After a restore
+    /// the channel is asked about them, frozen or not.
+    pub(crate) fn is_channel_at_rest(&self, channel: &str) -> bool {
+        let is_rechecked = || self.restore.as_ref().is_some_and(|it| it.is_open_for(channel));
+        let mut scopes = self.freezes.keys();
+        let is_frozen = scopes.any(|scope| match scope {
+            Scope::Global => true,
+            Scope::Channel(frozen) => frozen == channel,
+            Scope::Merchant(_) => false,
+        });
+        is_frozen && !is_rechecked()
+    }
+
     /// Applies a change and returns the resulting status. A change that is already in force does nothing.
     pub(crate) fn apply(
         &mut self,

@@ -16,10 +16,11 @@ pub(super) fn due(mut payout: Payout, context: &Context<'_>) -> Step {
         return Step::stays(payout);
     }
     match payout.state {
-        State::Scheduled { .. } => Step::to(payout, State::Ready { not_before: now }, &[]),
-        State::Ready { .. } if payout.may_be_sent() => submit(payout, context),
+        State::Scheduled { .. } | State::Ready { .. } if payout.may_be_sent() => {
+            submit(payout, context)
+        }
         // A restore has held back what follows from the evidence.
-        State::Ready { .. } => decide(payout, None, context),
+        State::Scheduled { .. } | State::Ready { .. } => decide(payout, None, context),
         State::Submitting { .. } => {
             // The worker did not report before the lease ended: it is unknown whether the try was sent.
             let (number, r#try) =
@@ -53,7 +54,10 @@ fn submit(mut payout: Payout, context: &Context<'_>) -> Step {
     let clocks = &context.channel.clocks;
     if context.is_frozen {
         let not_before = later(context.now, clocks.poll_interval);
-        return Step::to(payout, State::Ready { not_before }, &[]);
+        let is_scheduled = matches!(payout.state, State::Scheduled { .. });
+        let scheduled = State::Scheduled { until: not_before };
+        let state = if is_scheduled { scheduled } else { State::Ready { not_before } };
+        return Step::to(payout, state, &[]);
     }
     let lease_until = later(context.now, clocks.submit_timeout.saturating_add(LEASE_SLACK));
     let Some(attempt) = payout.attempts.last_mut() else { return Step::stays(payout) };

@@ -4,11 +4,11 @@
 //! state on; it is settled only if it was paid, and released only if it was not.
 //!
 //! ```text
-//! create ──▶ SCHEDULED ──▶ READY ◀─── not sent, try again ───┐
-//!               │            │   ◀── refused for now ────┐   │
-//!            cancelled    submit                          │   │
-//!               │            ▼                            │   │
-//!               └──────  SUBMITTING ── no answer ──▶ UNCONFIRMED ── no evidence ───▶ STUCK
+//! create ──┬────────────▶  READY ◀─── not sent, try again ───┐
+//!          ▼                 │   ◀── refused for now ────┐   │
+//!      SCHEDULED ──┐      submit                          │   │
+//!          │    at its       ▼                            │   │
+//!      cancelled  time ▶ SUBMITTING ── no answer ──▶ UNCONFIRMED ── no evidence ───▶ STUCK
 //!                            │                            │                            │
 //!                         accepted ──▶ PROCESSING ── too long ─────────────────────────┤
 //!                                         │                                         operator
@@ -48,7 +48,7 @@ pub use beneficiary::{Beneficiary, MaskedBeneficiary};
 pub use call::{Call, Order};
 pub use client_metadata::ClientMetadata;
 pub use event::{Answer, Decision, Event, ManualDecision, Outcome, UNMAPPED};
-pub use lane::{LANE, schedule_lane, submit_lane};
+pub use lane::{LANE, lease_lane, submit_lane};
 pub use recheck::{Recheck, Restored, Stage};
 pub use reported_payment::{ReportedPayment, ReportedStatus};
 pub(crate) use request::Ready;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::beneficiary::Beneficiary;
 use super::client_metadata::ClientMetadata;
-use super::lane::{LANE, SCHEDULE_LANE, SUBMIT_LANE};
+use super::lane::{LANE, LEASE_LANE, SUBMIT_LANE};
 use super::recheck::Recheck;
 use crate::flow::Due;
 use crate::ids::{TransactionId, next_reference};
@@ -281,13 +281,14 @@ impl Payout {
 
     /// The prefix of its lane, if it is a lane of its channel.
     const fn family(&self) -> Option<&'static str> {
-        match self.state {
+        if self.recheck_due().is_some() {
             // It waits for a question, not for a slot.
-            State::Ready { .. } | State::Scheduled { .. } if self.recheck_due().is_some() => None,
-            State::Ready { .. } => Some(SUBMIT_LANE),
-            State::Scheduled { .. } => Some(SCHEDULE_LANE),
-            State::Submitting { .. }
-            | State::Unconfirmed { .. }
+            return None;
+        }
+        match self.state {
+            State::Ready { .. } | State::Scheduled { .. } => Some(SUBMIT_LANE),
+            State::Submitting { .. } => Some(LEASE_LANE),
+            State::Unconfirmed { .. }
             | State::Processing { .. }
             | State::Stuck { .. }
             | State::Success

@@ -1,11 +1,15 @@
-//! The claims of the next turn: from which lanes, and how many due flows of each.
+//! The claims of the next turn: from which lanes, how many due flows of each, and what the replies say of the lanes.
 
 use bursar_core::flow::{ClaimDue, KINDS, LaneScope};
-use bursar_core::turn::{Body, DueClaim, FairClaim, ReadPlan};
+use bursar_core::turn::{Answer, Ask as _, Body, DueClaim, FairClaim, ReadPlan};
 use jiff::{SignedDuration, Timestamp};
 
 use super::bisect::Origin;
 use super::{Engine, WEBHOOKS};
+use crate::stats::Alert;
+
+/// How long a frozen lane is left alone. Another process may lift the freeze meanwhile.
+const FROZEN_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
 impl Engine {
     /// The claims of the next turn: lanes of channels only with free slots, and nothing new when stopping.
@@ -23,13 +27,52 @@ impl Engine {
         self.has_backlog = false;
         let claim = |(lane, free): (String, u32)| {
             let throttle = self.bisection.throttle(&lane).unwrap_or(free);
-            let limit = self.limits.claim_max.min(free).min(throttle);
+            // One flow shows whether the lane is still frozen.
+            let probe = if self.frozen.contains_key(&lane) { 1 } else { free };
+            let limit = self.limits.claim_max.min(free).min(throttle).min(probe);
             let origin = Origin::Claim { lane: lane.clone(), limit };
             (limit > 0).then(|| (lane.clone(), origin, ClaimDue { lane, limit }.into()))
         };
-        let mut claims: Vec<_> = self.lanes(now).filter_map(claim).collect();
+        let lanes = self.lanes(now).filter(|(lane, _)| !self.is_left_alone(lane, now));
+        let mut claims: Vec<_> = lanes.filter_map(claim).collect();
         claims.extend(self.delivery_claim(now));
         claims
+    }
+
+    /// Whether the channel of the lane was frozen a moment ago.
+    fn is_left_alone(&self, lane: &str, now: Timestamp) -> bool {
+        // A longer pause means that the clock was set back.
+        let is_ahead = |until: Timestamp| now < until && until.duration_since(now) <= FROZEN_PAUSE;
+        self.frozen.get(lane).is_some_and(|until| is_ahead(*until))
+    }
+
+    /// The reply to a claim.
+    pub(super) fn claimed(
+        &mut self,
+        lane: &str,
+        (answer, limit): (Answer, u32),
+        has_effects: bool,
+        now: Timestamp,
+    ) {
+        let Some(reply) = answer.ok().and_then(ClaimDue::reply) else {
+            self.has_backlog = true;
+            return;
+        };
+        if reply.is_frozen {
+            let until = now.saturating_add(FROZEN_PAUSE).unwrap_or(Timestamp::MAX);
+            self.frozen.insert(lane.to_owned(), until);
+            return;
+        }
+        self.has_backlog |= self.frozen.remove(lane).is_some();
+        let count = reply.flows.len().saturating_add(reply.refused.len());
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        // Flows of frozen merchants are claimed and do nothing: there is no hurry to claim them again.
+        let is_throttled = self.bisection.throttle(lane).is_some();
+        self.has_backlog |= count >= limit && (has_effects || is_throttled);
+        self.bisection.ramp_up(lane, (count, limit), self.limits.claim_max);
+        for (flow, rejection) in reply.refused {
+            self.stats.alert(now, Alert::Refused { flow, rejection });
+        }
     }
 
     fn delivery_claim(&mut self, now: Timestamp) -> Option<(String, Origin, Body)> {
@@ -60,10 +103,11 @@ impl Engine {
         lanes.filter(move |(lane, _)| !self.bisection.is_paused(lane, now))
     }
 
-    /// The first flow of each lane that is due by then.
+    /// The first flow of each lane that is due by then. What is frozen waits, whatever its time.
     pub(crate) fn first_due(&self, now: Timestamp, until: Timestamp) -> ReadPlan {
         let claim = |(lane, _)| DueClaim { lane, now: until, limit: 1 };
-        let due = self.lanes(now).map(claim).collect();
+        let lanes = self.lanes(now).filter(|(lane, _)| !self.frozen.contains_key(lane));
+        let due = lanes.map(claim).collect();
         let fair = FairClaim::first_deliveries(until, &self.webhooks.blocked(now)).into();
         ReadPlan { due, fair, ..ReadPlan::default() }
     }

@@ -75,6 +75,8 @@ pub struct Engine {
     bisection: Bisection,
     turn: Option<RunningTurn>,
     claimed_at: Option<Timestamp>,
+    /// Lanes of frozen channels, and when a claim looks at them again.
+    frozen: BTreeMap<String, Timestamp>,
     /// Time has passed since the last claim.
     tick_pending: bool,
     /// There may be more due flows to claim at once.
@@ -112,6 +114,7 @@ impl Engine {
             bisection: Bisection::default(),
             turn: None,
             claimed_at: None,
+            frozen: BTreeMap::new(),
             tick_pending: false,
             has_backlog: true,
             in_flight: 0,
@@ -195,8 +198,12 @@ impl Engine {
                 Origin::Caller(ticket) => {
                     // The request may have made a flow that is due at once.
                     self.has_backlog = true;
-                    if matches!(answer, Ok(Reply::Webhooks(webhooks::Reply::Replayed(_)))) {
-                        self.webhooks.want_retries();
+                    match &answer {
+                        Ok(Reply::Webhooks(webhooks::Reply::Replayed(_))) => {
+                            self.webhooks.want_retries();
+                        }
+                        Ok(Reply::Freezes(_)) => self.frozen.clear(),
+                        Ok(_) | Err(_) => {}
                     }
                     outputs.push(Output::Answer(ticket, Ok(answer)));
                 }
@@ -242,28 +249,6 @@ impl Engine {
         for effect in commit.effects {
             self.start(&effect);
             outputs.push(Output::Run(effect));
-        }
-    }
-
-    fn claimed(
-        &mut self,
-        lane: &str,
-        (answer, limit): (Answer, u32),
-        has_effects: bool,
-        now: Timestamp,
-    ) {
-        let Some(reply) = answer.ok().and_then(flow::ClaimDue::reply) else {
-            self.has_backlog = true;
-            return;
-        };
-        let count = reply.flows.len().saturating_add(reply.refused.len());
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        // Frozen flows are claimed and do nothing: there is no hurry to claim them again.
-        let is_throttled = self.bisection.throttle(lane).is_some();
-        self.has_backlog |= count >= limit && (has_effects || is_throttled);
-        self.bisection.ramp_up(lane, (count, limit), self.limits.claim_max);
-        for (flow, rejection) in reply.refused {
-            self.stats.alert(now, Alert::Refused { flow, rejection });
         }
     }
 

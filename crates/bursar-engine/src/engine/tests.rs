@@ -153,6 +153,47 @@ fn a_lane_whose_first_flow_cannot_be_quarantined_is_paused_for_a_minute() {
     assert_eq!((turns.len(), turns[0].len()), (1, 6));
 }
 
+/// Makes one turn in which this lane is frozen, or not. Returns how many flows of it were claimed at most, if any.
+fn claim_frozen(engine: &mut Engine, now: Timestamp, is_frozen: bool) -> Option<u32> {
+    let mut limit = None;
+    engine.enqueue(Input::TimePassed);
+    for _ in 0..10 {
+        let outputs = engine.poll(now, Input::TimePassed);
+        let Some(Output::Turn(requests)) = outputs.into_iter().next() else { break };
+        let answer = |request: &Request| {
+            if let Body::Webhooks(_) = &request.body {
+                let reply = webhooks::Reply::DeliveriesStarted(DeliveriesStarted::default());
+                return Ok(Reply::Webhooks(reply));
+            }
+            let mut claimed = ClaimReply::default();
+            if let Body::Flows(flow::Request::ClaimDue(claim)) = &request.body
+                && claim.lane == "submit:wallet"
+            {
+                limit = Some(claim.limit);
+                claimed.is_frozen = is_frozen;
+            }
+            Ok(Reply::Flows(flow::Reply::Claimed(claimed)))
+        };
+        let answers = requests.iter().map(answer).collect();
+        engine.enqueue(Input::Saved(Box::new(Commit { answers, ..empty_commit() })));
+    }
+    limit
+}
+
+#[test]
+fn a_frozen_lane_is_left_alone_and_then_probed_with_one_flow() {
+    let mut engine = engine();
+    let at = |milliseconds| start() + SignedDuration::from_millis(milliseconds);
+    assert_eq!(claim_frozen(&mut engine, at(0), true), Some(16));
+    assert_eq!(claim_frozen(&mut engine, at(900), true), None);
+    assert_eq!(claim_frozen(&mut engine, at(1_000), true), Some(1));
+    assert_eq!(claim_frozen(&mut engine, at(1_500), true), None);
+    assert_eq!(claim_frozen(&mut engine, at(2_000), false), Some(16), "a probe, then all");
+    assert_eq!(claim_frozen(&mut engine, at(2_100), true), Some(16));
+    // A clock that is set back does not keep it frozen.
+    assert_eq!(claim_frozen(&mut engine, at(-60_000), true), Some(1));
+}
+
 #[test]
 fn a_clock_that_is_set_back_does_not_stop_claims() {
     let mut engine = engine();

@@ -173,6 +173,9 @@ fn rechecked(payout: &Payout, control: &Control) -> &'static str {
 fn summary(payout: &Payout, is_frozen: bool, caller: &Caller) -> String {
     let channel = &payout.terms.channel;
     let words = match &payout.state {
+        State::Scheduled { until } if is_frozen => format!(
+            "It waits for its time, {until}, and sending is frozen; it is not sent before the freeze is lifted."
+        ),
         State::Scheduled { until } => format!("It waits for its time, {until}."),
         State::Ready { .. } if is_frozen => {
             "It could be sent, but sending is frozen; it goes on when the freeze is lifted.".to_owned()

@@ -65,7 +65,7 @@ pub(crate) fn count(coverage: &mut Coverage, commit: &Commit, causes: &[Cause]) 
         let mut from = before.as_ref().map_or("new", |flow| flow.state.status()).to_owned();
         for to in &emitted {
             // Only time does these.
-            let is_due = to == "SUBMITTING" || (from == "SCHEDULED" && to == "READY");
+            let is_due = to == "SUBMITTING";
             let event = if from == "new" { Some("created") } else { alone.filter(|_| !is_due) };
             let event = event.or(is_due.then_some("due"));
             if let Some(event) = event.filter(|_| from != *to) {

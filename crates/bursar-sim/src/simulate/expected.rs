@@ -89,7 +89,7 @@ const STEPS: &[&str] = &[
     "payout READY -cancel-> CANCELLED",
     "payout READY -due-> SUBMITTING",
     "payout SCHEDULED -cancel-> CANCELLED",
-    "payout SCHEDULED -due-> READY",
+    "payout SCHEDULED -due-> SUBMITTING",
     "payout STUCK -callback.not-paid-> FAILED",
     "payout STUCK -callback.paid-> SUCCESS",
     "payout STUCK -decided.new-attempt-> READY",

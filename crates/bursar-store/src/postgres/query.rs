@@ -148,7 +148,7 @@ impl Query for Postgres {
 
     async fn head(&mut self) -> Result<Head, StoreError> {
         self.reconnect().await?;
-        let rows = self.session().query("SELECT seq, chain_hash, time FROM head", &[]).await?;
+        let rows = self.session().query("SELECT seq, last_hash, time FROM head", &[]).await?;
         let row = rows.first().ok_or_else(|| damaged("the head is missing"))?;
         Ok(Head {
             seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,

@@ -30,10 +30,10 @@ const CHANGE_HOLDS: &str = "UPDATE holds h SET epoch = k.epoch, ended_by = k.end
     WHERE h.gl = k.gl AND h.reference = k.reference AND h.epoch = k.old_epoch
       AND h.ended_by IS NOT DISTINCT FROM k.old_ended_by";
 const LOCK_HEAD: &str =
-    "SELECT seq, chain_hash, time, switches_version, merchants_version FROM head FOR UPDATE";
+    "SELECT seq, last_hash, time, switches_version, merchants_version FROM head FOR UPDATE";
 const COMMIT: &str =
     "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES ($1, $2, $3, $4, $5, $6)";
-const HEAD: &str = "UPDATE head SET seq = $1, time = $2, chain_hash = $3, switches_version = $4, merchants_version = $5";
+const HEAD: &str = "UPDATE head SET seq = $1, time = $2, last_hash = $3, switches_version = $4, merchants_version = $5";
 
 /// Returns the chart lines that it inserted, and the end of the chain.
 ///

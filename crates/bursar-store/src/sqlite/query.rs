@@ -114,7 +114,7 @@ impl Query for Sqlite {
     }
 
     async fn head(&mut self) -> Result<Head, StoreError> {
-        let head = one(&self.connection, "SELECT seq, chain_hash, time FROM head", [], |row| {
+        let head = one(&self.connection, "SELECT seq, last_hash, time FROM head", [], |row| {
             Ok(Head {
                 seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,
                 hash: get(row, 1)?,

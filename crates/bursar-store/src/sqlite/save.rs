@@ -68,7 +68,7 @@ fn write_all(
         return Ok((new_lines, position));
     };
     let (seq, previous): (i64, [u8; 32]) = connection
-        .query_row("SELECT seq, chain_hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row("SELECT seq, last_hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(|error| classify(&error))?;
     let is_known = |known: &Position| (i64::try_from(known.seq), known.hash) == (Ok(seq), previous);
     let known = known.into_iter().flatten();
@@ -104,7 +104,7 @@ fn write_all(
     let sql = "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     write_one(connection, sql, values)?;
     let values = params![seq, time.as_microsecond(), hash.as_slice()];
-    let sql = "UPDATE head SET seq = ?1, time = ?2, chain_hash = ?3 WHERE seq = ?1 - 1";
+    let sql = "UPDATE head SET seq = ?1, time = ?2, last_hash = ?3 WHERE seq = ?1 - 1";
     write_one(connection, sql, values)?;
     let seq = u64::try_from(seq).map_err(damaged)?;
     let mut known = known;

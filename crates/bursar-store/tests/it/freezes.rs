@@ -1,6 +1,8 @@
 //! Freezes on every store: one operator freezes, two operators unfreeze.
 
-use bursar_core::flow::Accepted;
+use std::collections::BTreeSet;
+
+use bursar_core::flow::{Accepted, ClaimDue};
 use bursar_core::four_eyes::Signature;
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
 use bursar_core::payouts::submit_lane;
@@ -69,8 +71,49 @@ async fn what_is_frozen_is_not_sent(store: impl Store + Query) {
     payments.desk.assert_sound().await;
 }
 
+/// Payouts of a frozen channel are neither written nor reordered, however often the engine looks.
+async fn what_waits_for_a_frozen_channel_is_not_written(store: impl Store + Query) {
+    let rules = rules();
+    let mut desk = Desk::new(&rules, store, 0);
+    desk.fund().await;
+    desk.open_merchant().await;
+    let mut payments = Payments { desk };
+    let mut references = Vec::new();
+    for name in ["a", "b", "c"] {
+        let mut create = create(name, "10");
+        let at = (name != "b").then(|| payments.desk.now + SignedDuration::from_secs(5));
+        create.payout.scheduled_at = at;
+        references.push(view(payments.desk.ask(create).await).reference);
+    }
+    let change = |actor: &str, action| FreezeChange {
+        scope: Scope::Channel("wallet".to_owned()),
+        by: Signature::new(actor, true),
+        action,
+    };
+    let freeze = change("a", FreezeAction::Freeze { reason: "odd numbers".to_owned() });
+    payments.desk.ask(freeze).await.unwrap();
+    let before = payments.desk.store.head().await.unwrap().seq;
+    for _ in 0..3 {
+        payments.desk.now += SignedDuration::from_mins(1);
+        let claim = ClaimDue { lane: submit_lane("wallet"), limit: 100 };
+        let reply = payments.desk.ask(claim).await.unwrap();
+        assert!(reply.is_frozen && reply.flows.is_empty(), "{reply:?}");
+    }
+    assert_eq!(payments.desk.store.head().await.unwrap().seq, before, "nothing was saved");
+    for actor in ["b", "c"] {
+        let action = FreezeAction::Unfreeze { reason: String::new() };
+        payments.desk.ask(change(actor, action)).await.unwrap();
+    }
+    let effects = payments.claim(&submit_lane("wallet")).await;
+    let sent: Vec<&str> = effects.iter().map(|effect| &*call(effect).reference).collect();
+    let [a, b, c] = &references[..] else { panic!() };
+    assert_eq!(sent[0], b, "it was due first");
+    assert_eq!(BTreeSet::from_iter(&sent[1..]), BTreeSet::from([&&**a, &&**c]));
+    payments.desk.assert_sound().await;
+}
+
 fn status(answer: Result<Accepted, Rejection>) -> &'static str {
     answer.unwrap().status
 }
 
-on_every_store! { what_is_frozen_is_not_sent, }
+on_every_store! { what_is_frozen_is_not_sent, what_waits_for_a_frozen_channel_is_not_written, }

@@ -26,6 +26,7 @@ mod histories;
 mod lists;
 mod merchant_changes;
 mod old_books;
+mod old_lanes;
 mod older_events;
 mod ownership;
 mod packed_postings;

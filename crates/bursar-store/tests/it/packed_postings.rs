@@ -31,7 +31,7 @@ const UNPACK: &str = "
     DROP TABLE kept;
     ALTER TABLE head DROP COLUMN merchants_version;
     ALTER TABLE head RENAME COLUMN switches_version TO control_version;
-    ALTER TABLE head RENAME COLUMN chain_hash TO hash;
+    ALTER TABLE head RENAME COLUMN last_hash TO hash;
     DROP TABLE tallies, reviews, labels, closings, closed_accounts;
     DROP INDEX flows_by_kind, flows_by_merchant;
     ALTER TABLE flows DROP COLUMN parent;

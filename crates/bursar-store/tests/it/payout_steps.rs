@@ -10,7 +10,7 @@ use bursar_core::payins::{CloseCase, NewPayIn, ProviderStatus};
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{
     self, Answer, Beneficiary, Cancellation, ClientMetadata, Decision, Event, LANE, NewPayout,
-    Outcome, Resolution, submit_lane,
+    Outcome, Resolution, lease_lane, submit_lane,
 };
 use bursar_core::registry::{Change, MerchantStatus, Registration};
 use bursar_core::turn::Body;
@@ -91,7 +91,10 @@ pub(crate) fn body(
         "close_case" => known.close_case(key, (a, b), admission).into(),
         "open" | "close" | "payee" => registration(name, a, b).into(),
         "send" => ClaimDue { lane: submit_lane("wallet"), limit: u32::from(a) + 1 }.into(),
-        "look" => ClaimDue { lane: text(LANE), limit: 5 }.into(),
+        "look" => {
+            let lane = if b % 2 == 0 { text(LANE) } else { lease_lane("wallet") };
+            ClaimDue { lane, limit: 5 }.into()
+        }
         "sent" => {
             let outcome = match amount {
                 0 => Outcome::NotSent { detail: detail(), is_ours: false },

@@ -8,7 +8,7 @@ use bursar_core::idempotency::Key;
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{
     self, Answer, Callback, Cancel, Cancellation, Create, Decision, Event, LANE, NewPayout, Order,
-    Outcome, Resolution, Resolve, View, schedule_lane, submit_lane,
+    Outcome, Resolution, Resolve, View, lease_lane, submit_lane,
 };
 use bursar_core::rejection::Rejection;
 use bursar_core::rules::Rules;
@@ -243,7 +243,11 @@ async fn expired_and_returned<S: Store + Query>(payments: &mut Payments<'_, S>) 
     let before = payments.balances().await;
     let (payout, effect) = payments.submit("e", "10").await;
     payments.desk.now = effect.lease_until;
-    assert_eq!(payments.claim(LANE).await, [], "an expired submission is not repeated");
+    assert_eq!(
+        payments.claim(&lease_lane("wallet")).await,
+        [],
+        "an expired submission is not repeated"
+    );
     payments.desk.now += SignedDuration::from_secs(10);
     let effects = payments.claim(LANE).await;
     let answer = Answer::Paid { provider_reference: None, reported: None };
@@ -342,7 +346,7 @@ fn invalid_payouts_are_rejected() {
         create.payout.scheduled_at = Some(later);
         let scheduled = view(desk.ask(create).await);
         assert_eq!(scheduled.status, "SCHEDULED");
-        let lane = schedule_lane("wallet");
+        let lane = submit_lane("wallet");
         assert!(desk.claim(&lane, 10).await.flows.is_empty());
         desk.now = later;
         assert_eq!(desk.claim(&lane, 10).await.flows, [scheduled.id]);

@@ -14,7 +14,7 @@ pub(crate) const TABLES: [(&str, &str); 19] = [
     ("chart_lines", "line, gl, name, class, address, liquidity, view"),
     ("accounts", "address, currency, balance, version, line, received"),
     ("commits", "seq, id, time, hash, version, digests, archived"),
-    ("head", "one, seq, time, chain_hash, control_version"),
+    ("head", "one, seq, time, last_hash, control_version"),
     (
         "transactions",
         "id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts",

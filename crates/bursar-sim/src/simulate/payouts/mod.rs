@@ -27,7 +27,7 @@ pub(crate) const KIND: Kind = Kind {
     name: "payout",
     letter: 'P',
     arrows: &[
-        ("SCHEDULED", &["READY", "CANCELLED"]),
+        ("SCHEDULED", &["SUBMITTING", "CANCELLED"]),
         (
             "READY",
             &["SUBMITTING", "CANCELLED", "PROCESSING", "SUCCESS", "RETURNED", "FAILED", "STUCK"],

@@ -219,7 +219,7 @@ impl Model for Around {
     type Happening = Happening;
 
     fn start(&self) -> World {
-        World::new()
+        World::new(self.profile.first_stage())
     }
 
     fn next(&self, world: &World) -> Nexts<Happening, World> {

@@ -3,6 +3,8 @@
 use bursar_core::payouts::channel::{Channel, Clocks, ReportsAmount};
 use jiff::SignedDuration;
 
+use super::small::Stage;
+
 /// Who decides what is stuck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verify) enum Operators {
@@ -102,6 +104,11 @@ pub(in crate::verify) const PROFILES: [Profile; 14] = [
 ];
 
 impl Profile {
+    /// A payout is scheduled where the books or a freeze may change before its time.
+    pub(super) const fn first_stage(&self) -> Stage {
+        if self.freezes || self.restores { Stage::Scheduled } else { Stage::Ready }
+    }
+
     /// Two tries, two attempts, two questions; fewer where two lives of a payout are multiplied.
     pub(super) fn channel(&self) -> Channel {
         let clocks = Clocks {

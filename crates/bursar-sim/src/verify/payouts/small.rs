@@ -206,10 +206,10 @@ pub(super) struct Small {
 }
 
 impl Small {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(stage: Stage) -> Self {
         let nothing = Tried { tries: 0, has_ended: false, said: Said(0), ours: [false; 2] };
         Self {
-            stage: Stage::Scheduled,
+            stage,
             attempts: Pair::of(nothing),
             count: 1,
             settled: None,

@@ -5,7 +5,7 @@ use bursar_core::payouts::attempt::Verdict;
 
 use super::profile::Profile;
 use super::restore::Copied;
-use super::small::{Pair, Small, Tried};
+use super::small::{Pair, Small, Stage, Tried};
 use crate::truth::Truth;
 
 /// What has become of one try.
@@ -163,9 +163,9 @@ pub(in crate::verify) enum When {
 }
 
 impl World {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(stage: Stage) -> Self {
         Self {
-            payout: Small::new(),
+            payout: Small::new(stage),
             truths: Pair::of(Truth::Nothing),
             was_pending: Pair::of(false),
             shots: Pair::of(Pair::of(Shot::None)),

@@ -10,8 +10,8 @@ use bursar_core::ids::{DeliveryId, EndpointId, PayoutId, Seed};
 use bursar_core::ledger::LedgerEvent;
 use bursar_core::payouts::attempt::{Evidence, Source, Verdict};
 use bursar_core::payouts::{
-    self, Beneficiary, Cancellation, ClientMetadata, Decision, NewPayout, Resolution,
-    schedule_lane, submit_lane,
+    self, Beneficiary, Cancellation, ClientMetadata, Decision, NewPayout, Resolution, lease_lane,
+    submit_lane,
 };
 use bursar_core::registry;
 use bursar_core::registry::{Change, MerchantStatus, Role};
@@ -135,9 +135,9 @@ fn step(world: &mut World) -> Body {
         return poll(world);
     }
     match world.dice.below(20) {
-        0..6 => requests::claim_due(&submit_lane(world.dice.pick(&["wallet", "bank"])), limit),
-        6..12 => requests::claim_due(payouts::LANE, limit),
-        12 | 13 => requests::claim_due(&schedule_lane("wallet"), limit),
+        0..5 => requests::claim_due(&submit_lane(world.dice.pick(&["wallet", "bank"])), limit),
+        5..12 => requests::claim_due(payouts::LANE, limit),
+        12 | 13 => requests::claim_due(&lease_lane(world.dice.pick(&["wallet", "bank"])), limit),
         14 => requests::claim_due(delivery::LEASES, limit),
         _ => requests::start_deliveries(limit * 2, world.dice.chance(80)),
     }
