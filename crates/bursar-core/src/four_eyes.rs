@@ -33,6 +33,11 @@ impl Signature {
         person_of(&self.actor)
     }
 
+    /// Whether it is the admin key of the environment.
+    fn is_environment(&self) -> bool {
+        self.person() == ENVIRONMENT
+    }
+
     /// Whether one of the two made the key of the other: both keys may be in one hand.
     fn is_related_to(&self, other: &Self) -> bool {
         self.made_by.contains(&other.person()) || other.made_by.contains(&self.person())
@@ -72,11 +77,11 @@ pub(crate) fn check_person(name: &str) -> Result<(), Rejection> {
 /// admin key of the environment.
 pub(crate) fn check_second(first: &Signature, second: &Signature) -> Result<(), Rejection> {
     let actor = || second.actor.clone();
-    if [first, second].iter().any(|signature| signature.person() == ENVIRONMENT) {
-        return Err(Rejection::BootstrapInvolved);
-    }
     if first.person() == second.person() {
         return Err(Rejection::SecondPersonNeeded { actor: actor() });
+    }
+    if first.is_environment() || second.is_environment() {
+        return Err(Rejection::BootstrapInvolved);
     }
     if first.is_related_to(second) {
         let other = first.actor.clone();
@@ -86,6 +91,15 @@ pub(crate) fn check_second(first: &Signature, second: &Signature) -> Result<(), 
         return Err(Rejection::ApproverNeeded { actor: actor() });
     }
     Ok(())
+}
+
+/// Whether the second of two people completes what the first began. What the admin key of the environment began is begun anew by a
+/// person: otherwise no two people could complete it.
+pub(crate) fn completes(first: &Signature, second: &Signature) -> Result<bool, Rejection> {
+    if first.is_environment() && !second.is_environment() {
+        return Ok(false);
+    }
+    check_second(first, second).map(|()| true)
 }
 
 /// What one person may not do alone. Decisions about stuck payouts, freezes and restores take two people by themselves.
@@ -243,6 +257,10 @@ mod tests {
         for (first, second) in [(&environment, &other), (&other, &environment)] {
             assert_eq!(check_second(first, second), Err(Rejection::BootstrapInvolved));
         }
+        assert_eq!(completes(&environment, &other), Ok(false), "a person begins anew");
+        assert_eq!(completes(&other, &environment), Err(Rejection::BootstrapInvolved));
+        let again = completes(&environment, &environment);
+        assert!(matches!(again, Err(Rejection::SecondPersonNeeded { .. })), "{again:?}");
         // A person may be named like its actor.
         assert_eq!(check_second(&signature("admin/1", true, &["/admin"]), &other), Ok(()));
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::flow::{Accepted, Planners};
-use crate::four_eyes::{Signature, check_second};
+use crate::four_eyes::{Signature, completes};
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
 use crate::rules::Rules;
@@ -128,14 +128,13 @@ impl Control {
             }
             (FreezeAction::Unfreeze { .. }, None) => Ok(Standing::Open),
             (FreezeAction::Unfreeze { .. }, Some(freeze)) => match &freeze.lifted_by {
-                None => {
-                    freeze.lifted_by = Some(by.clone());
-                    Ok(Standing::Proposed)
-                }
-                Some(first) => {
-                    check_second(first, by)?;
+                Some(first) if completes(first, by)? => {
                     self.freezes.remove(scope);
                     Ok(Standing::Open)
+                }
+                Some(_) | None => {
+                    freeze.lifted_by = Some(by.clone());
+                    Ok(Standing::Proposed)
                 }
             },
         }

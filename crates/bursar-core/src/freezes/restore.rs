@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::four_eyes::{Signature, check_second};
+use crate::four_eyes::{Signature, completes};
 use crate::rejection::Rejection;
 
 /// The last restore of the books.
@@ -133,11 +133,11 @@ impl Restore {
             return Ok(RestoreStatus::Ended);
         }
         let name = channel.unwrap_or_default();
-        let Some(first) = self.proposals.get(name) else {
+        let first = self.proposals.get(name);
+        if !first.map_or(Ok(false), |first| completes(first, by))? {
             self.proposals.insert(name.to_owned(), by.clone());
             return Ok(RestoreStatus::EndProposed);
-        };
-        check_second(first, by)?;
+        }
         self.proposals.remove(name);
         match channel {
             Some(channel) => drop(self.ended.insert(channel.to_owned())),
@@ -158,11 +158,13 @@ impl Restore {
         if self.reports.get(channel).is_some_and(is_same) {
             return Ok(RestoreStatus::Reported);
         }
-        let Some(first) = self.proposed.get(channel).filter(|it| is_same(it)) else {
+        let first = self.proposed.get(channel).filter(|it| is_same(it));
+        let completed = |first: &&Report| completes(&first.loaded_by, &report.loaded_by);
+        let is_second = first.as_ref().map_or(Ok(false), completed)?;
+        let Some(first) = first.filter(|_| is_second) else {
             self.proposed.insert(channel.to_owned(), report);
             return Ok(RestoreStatus::ReportProposed);
         };
-        check_second(&first.loaded_by, &report.loaded_by)?;
         let confirmed = Report { confirmed_by: Some(report.loaded_by.actor), ..first.clone() };
         self.proposed.remove(channel);
         self.reports.insert(channel.to_owned(), confirmed);

@@ -8,7 +8,7 @@ use super::evidence::{merge, query_evidence, submission_evidence};
 use super::recheck::{self, Restored};
 use super::state::{Payout, Proposal, State, Wait};
 use crate::flow::ReviewReason;
-use crate::four_eyes::{Signature, check_second};
+use crate::four_eyes::{Signature, completes};
 use crate::payouts::attempt::{Attempt, Evidence, Source, Verdict};
 use crate::payouts::channel::{Channel, LEASE_SLACK};
 use crate::rejection::Rejection;
@@ -319,8 +319,7 @@ fn is_second(payout: &Payout, manual: &ManualDecision) -> Result<bool, Rejection
     };
     let second = Signature { actor, is_approver, made_by, key: None };
     let Proposal { actor, is_approver, made_by, .. } = first;
-    check_second(&Signature { actor, is_approver, made_by, key: None }, &second)?;
-    Ok(true)
+    completes(&Signature { actor, is_approver, made_by, key: None }, &second)
 }
 
 pub(super) fn later(time: Timestamp, by: SignedDuration) -> Timestamp {

@@ -73,6 +73,9 @@ fn a_freeze_is_lifted_by_two_people_one_of_whom_approves() {
     let abid = admin.key("Abid", "approver", None);
     let body = switch(("global", None));
     olga.post("/v1/dispatch/freeze", &body).is(200);
+    // The admin key of the environment is no person: what it begins, a person begins anew.
+    admin.post("/v1/dispatch/unfreeze", &body).is(200);
+    admin.post("/v1/dispatch/unfreeze", &body).refused(409, "second_person_needed");
     olga.post("/v1/dispatch/unfreeze", &body).is(200);
     olga.post("/v1/dispatch/unfreeze", &body).refused(409, "second_person_needed");
     omar.post("/v1/dispatch/unfreeze", &body).refused(403, "approver_needed");
