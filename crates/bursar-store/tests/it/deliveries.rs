@@ -284,6 +284,9 @@ async fn endpoint_settings_are_validated(store: impl Store + Browse) {
     for kind in ["", "payout", "alert.*", "payout.Success", "payout.x y"] {
         let refused = desk.ask(add(first, &[kind])).await.unwrap_err();
         assert_eq!(refused.code(), "bad_endpoint", "{kind}");
+        let why =
+            format!("there is no event type `{kind}`, so that it would never receive anything");
+        assert!(refused.to_string().contains(&why), "{refused}");
     }
     for number in 1..=16 {
         desk.ask(add(endpoint_id(number), &["payout.*", "payin.failed"])).await.unwrap();

@@ -172,6 +172,22 @@ fn alerts_are_raised_published_and_cleared() {
 }
 
 #[test]
+fn an_admin_key_that_can_be_guessed_is_refused() {
+    let house = House::new();
+    let [data, books, config, file, serve] = house.arguments();
+    for (listen, key, words) in [
+        ("127.0.0.1:0", "abc", "BURSAR_ADMIN_KEY has fewer than 4 characters, and can be guessed"),
+        ("0.0.0.0:0", "change-me", "BURSAR_ADMIN_KEY could be guessed: fewer than 16 characters"),
+    ] {
+        let arguments = [&*serve, "--listen", listen, &data, &books, &config, &file];
+        let refused = bursar_with(&arguments, &[("BURSAR_ADMIN_KEY", key)]).refused();
+        assert!(refused.contains(words) && refused.contains("Nothing was started"), "{refused}");
+        assert!(!refused.contains(key), "the key is not shown: {refused}");
+        assert!(!std::path::Path::new(&books).exists(), "no books were made");
+    }
+}
+
+#[test]
 fn a_configuration_that_cannot_be_used_is_refused_before_anything_is_started() {
     let house = House::new();
     let [data, books, config, file, serve] = house.arguments();
