@@ -2,6 +2,7 @@
 //! what it tries.
 
 mod approval_matrix;
+mod clear_text;
 mod connections;
 mod files;
 mod full_server;
