@@ -4,11 +4,13 @@
 //! dependency list of the crate shows it.
 //!
 //! Reading order: `money`, `ids`, `numscript` (the language), `ledger` (chart, rulebook, postings, verification),
-//! `flow` (state machines and their hosts), `payouts` (the largest flow), `turn` (decides a batch).
+//! `flow` (state machines and their hosts), `dispatch` (what is sent next), `payouts` (the largest flow), `turn` (decides a
+//! batch).
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod approvals;
+pub mod dispatch;
 pub mod feed;
 pub mod flow;
 pub mod four_eyes;

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
+use bursar_core::dispatch::{Queue, QueueKey};
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
@@ -105,6 +106,9 @@ pub trait Query: Lookup {
         &mut self,
         prefix: &str,
     ) -> impl Future<Output = Result<BTreeMap<String, Tally>, StoreError>>;
+
+    /// All queues of flows that wait to be sent, in the order of their keys.
+    fn queues(&mut self) -> impl Future<Output = Result<Vec<(QueueKey, Queue)>, StoreError>>;
 
     /// All closings, in order.
     fn closings(&mut self) -> impl Future<Output = Result<Vec<Closing>, StoreError>>;

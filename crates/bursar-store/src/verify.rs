@@ -31,6 +31,7 @@ pub(crate) async fn verify(
     let derived = Derived {
         reviews: store.all_reviews().await?,
         tallies: store.tallies("").await?,
+        queues: store.queues().await?,
         labels: store.labels().await?,
         end: store.end().await?,
     };

@@ -57,7 +57,7 @@ async fn lives(memory: &mut Memory, rules: &Rules, count: u32) -> Result<Commits
         };
         let created = request(payouts::Create { key, payout, actor: None, workflow: None }.into());
         commits.push(decide(memory, rules, &created).await?);
-        let sent = request(ClaimDue { lane: submit_lane(CHANNEL), limit: 1 }.into());
+        let sent = request(ClaimDue::new(submit_lane(CHANNEL), 1).into());
         let (id, sent) = decide(memory, rules, &sent).await?;
         let reports: Vec<Body> = sent
             .effects

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{Change, ClaimDue, ClaimReply, FailureCause, KINDS, LaneScope, Machine as _, each};
+use super::{Change, ClaimDue, ClaimReply, FailureCause, Machine as _, each};
+use crate::dispatch::{Position, group_parts, is_group};
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
@@ -14,12 +15,15 @@ const FAILURES_MAX: u32 = 7;
 impl Draft<'_> {
     /// Makes the due step of every claimed flow of the lane.
     pub(crate) fn claim_due(&mut self, claim: &ClaimDue, admission: &Admission) -> ClaimReply {
-        let limit = usize::try_from(claim.limit).unwrap_or(usize::MAX);
         let mut claimed = ClaimReply::default();
-        if self.is_lane_frozen(&claim.lane) {
+        if self.is_group_frozen(&claim.lane) {
             return ClaimReply { is_frozen: true, ..claimed };
         }
-        for id in self.due(&claim.lane, admission.now, limit) {
+        let due = self.due(claim, admission.now);
+        if is_group(&claim.lane) && self.turns(&claim.lane).has_frozen() {
+            self.mark_written(admission);
+        }
+        for id in due {
             let Some(flow) = self.shared(id) else { continue };
             let name = flow.name();
             let advanced = each!(&flow.state, it => it.on_due(&flow, self, admission));
@@ -37,12 +41,9 @@ impl Draft<'_> {
         claimed
     }
 
-    /// Whether the channel of the lane is frozen. Its flows are not written: they wait in their order.
-    fn is_lane_frozen(&self, lane: &str) -> bool {
-        let channel = KINDS.iter().flat_map(|kind| kind.lanes).find_map(|info| match info.scope {
-            LaneScope::Channel { takes_slot: true } => lane.strip_prefix(info.name),
-            LaneScope::Channel { takes_slot: false } | LaneScope::Kind => None,
-        });
+    /// Whether the channel of a group of queues is frozen. Its flows are not written: they wait in their order.
+    fn is_group_frozen(&self, lane: &str) -> bool {
+        let channel = group_parts(lane).map(|(_, channel)| channel);
         channel.is_some_and(|channel| self.control().is_channel_at_rest(channel))
     }
 
@@ -93,14 +94,20 @@ impl Draft<'_> {
         claimed
     }
 
-    /// The due flows of a lane, longest overdue first.
-    pub(crate) fn due(&self, lane: &str, now: Timestamp, limit: usize) -> Vec<FlowId> {
-        let mut due: Vec<(Timestamp, FlowId)> = self
-            .flows()
-            .filter_map(|flow| Some((flow.due_at().filter(|at| *at <= now)?, flow)))
-            .filter(|(_, flow)| flow.waits_in(lane))
-            .map(|(at, flow)| (at, flow.id))
-            .collect();
+    /// The due flows of a lane, longest overdue first, or of a group of queues, in turn.
+    pub(crate) fn due(&mut self, claim: &ClaimDue, now: Timestamp) -> Vec<FlowId> {
+        let ClaimDue { lane, limit, served } = claim;
+        let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+        let waiting = self.flows().filter(|flow| flow.waits_in(lane));
+        let due = waiting.filter_map(|flow| Some((flow.due_at().filter(|at| *at <= now)?, flow)));
+        if let Some((_, channel)) = group_parts(lane) {
+            let frozen = self.control().merchants_at_rest(channel);
+            let open = due.filter(|(_, flow)| !frozen.contains(&flow.merchant.as_str()));
+            let queued = open.filter_map(|(at, flow)| Some((flow.queue()?, (at, flow.id))));
+            let queued = queued.collect();
+            return self.turns(lane).take(queued, *served, limit);
+        }
+        let mut due: Vec<Position> = due.map(|(at, flow)| (at, flow.id)).collect();
         due.sort_unstable();
         due.into_iter().map(|(_, id)| id).take(limit).collect()
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{Due, Flow};
+use crate::dispatch::Waits;
 use crate::flow::host::NextAction;
 use crate::flow::{Effect, Load};
 use crate::ids::{self, FlowId};
@@ -51,10 +52,10 @@ impl KindInfo {
     }
 }
 
-/// One lane, or one lane for each channel.
+/// One lane, or several with a common prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneInfo {
-    /// The name of the lane; for a lane by channel, its prefix.
+    /// The name of the lane, or the prefix.
     pub name: &'static str,
     pub scope: LaneScope,
 }
@@ -63,8 +64,11 @@ pub struct LaneInfo {
 pub enum LaneScope {
     /// All flows of the kind share it.
     Kind,
-    /// One for each channel. Claims are limited to the free slots of the channel if the flows take one.
-    Channel { takes_slot: bool },
+    /// One for each channel.
+    Channel,
+    /// One for each channel, rank and merchant: the queues of flows that wait to be sent. A claim names the group of a
+    /// channel, and is limited to its free slots.
+    Queue,
 }
 
 /// Why a flow waits for a person.
@@ -187,6 +191,11 @@ pub trait Kind: Clone + Debug + Eq + Serialize + DeserializeOwned {
 
     fn waits_in(&self, lane: &str) -> bool {
         self.due().is_some_and(|due| due.lane == lane)
+    }
+
+    /// How the flow waits to be sent, if it does: it is then due in the queue of its merchant, and `due` names the group.
+    fn waits(&self) -> Option<Waits<'_>> {
+        None
     }
 
     /// The event emitted for this state.

@@ -15,6 +15,7 @@ mod machine;
 pub(crate) mod request;
 mod table;
 
+use crate::dispatch::{QueueKey, Waits};
 use crate::ids::{self, FlowId};
 use crate::ledger::funds::Funds;
 use crate::rejection::Rejection;
@@ -115,7 +116,21 @@ impl Flow {
 
     fn own_due(&self) -> Option<Due> {
         let due = each!(&self.state, it => it.due())?;
-        Some(Due { at: self.not_before(due.at), ..due })
+        let lane = match self.queue() {
+            Some(queue) => queue.to_string(),
+            None => due.lane,
+        };
+        Some(Due { lane, at: self.not_before(due.at) })
+    }
+
+    /// The queue in which the flow waits to be sent, if the engine sends it.
+    pub(crate) fn queue(&self) -> Option<QueueKey> {
+        let waits = self.waits()?;
+        Some(QueueKey::new(self.state.kind(), &self.merchant, waits))
+    }
+
+    fn waits(&self) -> Option<Waits<'_>> {
+        if self.host.is_engine() { each!(&self.state, it => it.waits()) } else { None }
     }
 
     /// Whether the flow can still change without an operator request.
@@ -137,7 +152,7 @@ impl Flow {
         Some(self.not_before(at))
     }
 
-    /// Whether the flow waits in this lane, if it waits.
+    /// Whether the flow waits in this lane or group of queues, if it waits.
     pub(crate) fn waits_in(&self, lane: &str) -> bool {
         if !self.host.is_engine() {
             return self.due().is_some_and(|due| due.lane == lane);

@@ -2,6 +2,7 @@
 //! turns fail.
 
 use super::{Listed as _, Machine as _, Outcome, Planners, each};
+use crate::dispatch::is_group;
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
@@ -22,11 +23,19 @@ pub struct EffectOutcome {
     pub outcome: Outcome,
 }
 
-/// Claims the due flows of a lane, at most `limit`.
+/// Claims the due flows of a lane or of a group of queues, at most `limit`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimDue {
     pub lane: String,
     pub limit: u32,
+    /// How many the host has claimed in the group before: lower ranks get every few of them.
+    pub served: u64,
+}
+
+impl ClaimDue {
+    pub const fn new(lane: String, limit: u32) -> Self {
+        Self { lane, limit, served: 0 }
+    }
 }
 
 /// A turn that claims the first due flow of this lane fails: defer that flow without a step.
@@ -100,7 +109,8 @@ impl Decide for Ready<'_> {
             }
             Request::ClaimDue(claim) => reads.plan.add_due_claim(claim, at.now),
             Request::Quarantine(Quarantine { lane, .. }) => {
-                reads.plan.add_claim(&ClaimDue { lane: lane.clone(), limit: 1 }, at.now);
+                reads.plan.add_claim(&ClaimDue::new(lane.clone(), 1), at.now);
+                reads.plan.control |= is_group(lane);
             }
         }
     }
@@ -114,7 +124,7 @@ impl Decide for Ready<'_> {
             Request::EffectOutcome(report) => report.apply(draft, at).map(Reply::Accepted),
             Request::ClaimDue(claim) => Ok(Reply::Claimed(draft.claim_due(claim, at))),
             Request::Quarantine(Quarantine { lane, cause }) => {
-                let first = draft.due(lane, at.now, 1);
+                let first = draft.due(&ClaimDue::new(lane.clone(), 1), at.now);
                 Ok(Reply::Claimed(draft.quarantine(&first, *cause, at)))
             }
         }

@@ -103,6 +103,21 @@ impl Control {
         is_frozen && !is_rechecked()
     }
 
+    /// The merchants whose payouts through this channel have nothing to do.
+    pub fn merchants_at_rest(&self, channel: &str) -> Vec<&str> {
+        if self.restore.as_ref().is_some_and(|it| it.is_open_for(channel)) {
+            return Vec::new();
+        }
+        let mut merchants = Vec::new();
+        for scope in self.freezes.keys() {
+            match scope {
+                Scope::Merchant(id) => merchants.push(id.as_str()),
+                Scope::Global | Scope::Channel(_) => {}
+            }
+        }
+        merchants
+    }
+
     /// Applies a change and returns the resulting status. A change that is already in force does nothing.
     pub(crate) fn apply(
         &mut self,

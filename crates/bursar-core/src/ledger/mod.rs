@@ -201,6 +201,8 @@ impl Ledger {
             holds,
             flows: Vec::new(),
             tallies: Vec::new(),
+            queues: Vec::new(),
+            charges: Vec::new(),
             closings: Vec::new(),
             keys: Vec::new(),
             events: Vec::new(),

@@ -1,19 +1,23 @@
 //! The lanes of payouts.
 
-use crate::flow::{LaneInfo, LaneScope};
+use jiff::Timestamp;
+
+use super::state::{Payout, State};
+use crate::dispatch::{Rank, Waits};
+use crate::flow::{Due, LaneInfo, LaneScope};
 
 /// The lanes in which the embedded engine claims due payouts.
 pub(super) const LANES: [LaneInfo; 3] = [
     LaneInfo { name: LANE, scope: LaneScope::Kind },
-    LaneInfo { name: SUBMIT_LANE, scope: LaneScope::Channel { takes_slot: true } },
-    LaneInfo { name: LEASE_LANE, scope: LaneScope::Channel { takes_slot: false } },
+    LaneInfo { name: SUBMIT_LANE, scope: LaneScope::Queue },
+    LaneInfo { name: LEASE_LANE, scope: LaneScope::Channel },
 ];
 
 /// Lane of payouts that wait for anything but submission and its outcome.
 pub const LANE: &str = "payout";
 
-/// Lane of the payouts of a channel that wait for submission, scheduled ones until their time: the engine claims one only
-/// with a free slot of the channel.
+/// The queues of the payouts of a channel that wait for submission, scheduled ones until their time: the engine claims one
+/// only with a free slot of the channel.
 pub fn submit_lane(channel: &str) -> String {
     format!("{SUBMIT_LANE}{channel}")
 }
@@ -24,5 +28,60 @@ pub fn lease_lane(channel: &str) -> String {
 }
 
 /// Prefixes of these lanes.
-pub(super) const SUBMIT_LANE: &str = "submit:";
-pub(super) const LEASE_LANE: &str = "lease:";
+const SUBMIT_LANE: &str = "submit:payout:";
+const LEASE_LANE: &str = "lease:";
+
+impl Payout {
+    pub fn due(&self) -> Option<Due> {
+        let at = self.due_at()?;
+        let lane = match self.family() {
+            Some(family) => format!("{family}{}", self.terms.channel),
+            None => LANE.to_owned(),
+        };
+        Some(Due { lane, at })
+    }
+
+    /// When the next step is due: a question after a restore comes before all others.
+    pub(crate) fn due_at(&self) -> Option<Timestamp> {
+        let at = self.state.due()?;
+        Some(self.recheck_due().unwrap_or(at))
+    }
+
+    /// Whether the payout waits in this lane, if it waits.
+    pub(crate) fn waits_in(&self, lane: &str) -> bool {
+        match self.family() {
+            Some(family) => lane.strip_prefix(family) == Some(self.terms.channel.as_str()),
+            None => lane == LANE,
+        }
+    }
+
+    /// How it waits to be sent, if it does. A retry keeps its rank.
+    pub(crate) fn waits(&self) -> Option<Waits<'_>> {
+        let is_waiting = self.family() == Some(SUBMIT_LANE);
+        let rank = match self.terms.scheduled_at {
+            Some(_) => Rank::Scheduled,
+            None => Rank::Interactive,
+        };
+        is_waiting.then_some(Waits { channel: &self.terms.channel, rank })
+    }
+
+    /// The prefix of its lane, if it is a lane of its channel.
+    const fn family(&self) -> Option<&'static str> {
+        if self.recheck_due().is_some() {
+            // It waits for a question, not for a slot.
+            return None;
+        }
+        match self.state {
+            State::Ready { .. } | State::Scheduled { .. } => Some(SUBMIT_LANE),
+            State::Submitting { .. } => Some(LEASE_LANE),
+            State::Unconfirmed { .. }
+            | State::Processing { .. }
+            | State::Stuck { .. }
+            | State::Success
+            | State::Failed { .. }
+            | State::Cancelled
+            | State::Returned
+            | State::LateSuccess => None,
+        }
+    }
+}

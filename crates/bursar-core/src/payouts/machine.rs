@@ -14,6 +14,7 @@ use super::lane::LANES;
 use super::state::{Payout, State, Wait};
 use super::step::{Booking, Context, Effect, RESERVE, Step};
 use super::view::View;
+use crate::dispatch::Waits;
 use crate::flow;
 use crate::flow::host::NextAction;
 use crate::flow::{
@@ -74,6 +75,10 @@ impl Kind for Payout {
 
     fn waits_in(&self, lane: &str) -> bool {
         self.waits_in(lane)
+    }
+
+    fn waits(&self) -> Option<Waits<'_>> {
+        self.waits()
     }
 
     fn event(&self) -> Option<&'static str> {

@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::beneficiary::Beneficiary;
 use super::client_metadata::ClientMetadata;
-use super::lane::{LANE, LEASE_LANE, SUBMIT_LANE};
 use super::recheck::Recheck;
-use crate::flow::Due;
 use crate::ids::{TransactionId, next_reference};
 use crate::ledger::funds::Funds;
 use crate::payouts::attempt::{Attempt, Knowledge};
@@ -256,49 +254,6 @@ pub(super) enum Known {
 }
 
 impl Payout {
-    pub fn due(&self) -> Option<Due> {
-        let at = self.due_at()?;
-        let lane = match self.family() {
-            Some(family) => format!("{family}{}", self.terms.channel),
-            None => LANE.to_owned(),
-        };
-        Some(Due { lane, at })
-    }
-
-    /// When the next step is due: a question after a restore comes before all others.
-    pub(crate) fn due_at(&self) -> Option<Timestamp> {
-        let at = self.state.due()?;
-        Some(self.recheck_due().unwrap_or(at))
-    }
-
-    /// Whether the payout waits in this lane, if it waits.
-    pub(crate) fn waits_in(&self, lane: &str) -> bool {
-        match self.family() {
-            Some(family) => lane.strip_prefix(family) == Some(self.terms.channel.as_str()),
-            None => lane == LANE,
-        }
-    }
-
-    /// The prefix of its lane, if it is a lane of its channel.
-    const fn family(&self) -> Option<&'static str> {
-        if self.recheck_due().is_some() {
-            // It waits for a question, not for a slot.
-            return None;
-        }
-        match self.state {
-            State::Ready { .. } | State::Scheduled { .. } => Some(SUBMIT_LANE),
-            State::Submitting { .. } => Some(LEASE_LANE),
-            State::Unconfirmed { .. }
-            | State::Processing { .. }
-            | State::Stuck { .. }
-            | State::Success
-            | State::Failed { .. }
-            | State::Cancelled
-            | State::Returned
-            | State::LateSuccess => None,
-        }
-    }
-
     pub fn latest(&self) -> Option<&Attempt> {
         self.attempts.last()
     }

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::{
-    Alert, Anchor, ApiKey, BeneficiaryRecord, Content, Kind, Merchant, MerchantStatus, RecordKey,
-    Role, hexadecimal,
+    Alert, Anchor, ApiKey, BeneficiaryRecord, Content, DispatchShare, Kind, Merchant,
+    MerchantStatus, RecordKey, Role, hexadecimal,
 };
 use crate::four_eyes::{Action, check_person, person_of};
 use crate::ids::{BeneficiaryId, EndpointId};
@@ -200,14 +200,12 @@ impl Change {
         let unknown = || Rejection::UnknownRecord { kind: target.kind, id: target.id.clone() };
         let taken = || Rejection::RecordExists { kind: target.kind, id: target.id.clone() };
         match (self, before) {
-            (Self::OpenMerchant { name, .. }, None) => {
-                let (name, event_filters) = (name.clone(), Vec::new());
-                Ok(Content::Merchant(Merchant {
-                    name,
-                    status: MerchantStatus::Open,
-                    event_filters,
-                }))
-            }
+            (Self::OpenMerchant { name, .. }, None) => Ok(Content::Merchant(Merchant {
+                name: name.clone(),
+                status: MerchantStatus::Open,
+                event_filters: Vec::new(),
+                dispatch: DispatchShare::default(),
+            })),
             // A repeated request: the merchant already exists with this name.
             (Self::OpenMerchant { name, .. }, Some(Content::Merchant(known)))
                 if known.name == *name =>

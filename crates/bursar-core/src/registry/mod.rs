@@ -3,6 +3,7 @@
 //! A record is small, changes rarely, and is read by its kind and id. Every change is audited; a changed alert emits an
 //! event instead.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -12,6 +13,7 @@ use uuid::Uuid;
 mod apply;
 mod change;
 
+use crate::dispatch::{Rate, WEIGHT};
 use crate::feed::BOOKS;
 use crate::flow::to_json;
 use crate::four_eyes::person_named;
@@ -139,6 +141,32 @@ pub struct Merchant {
     /// The enabled endpoints and their event types, kept here so that fan-out reads no other record.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "subscriptions")]
     pub event_filters: Vec<EventFilter>,
+    /// Its share of the channels.
+    #[serde(default, skip_serializing_if = "DispatchShare::is_default")]
+    pub dispatch: DispatchShare,
+}
+
+/// The share of a merchant in the channels that it uses with others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DispatchShare {
+    /// Of two merchants that both wait, the one with twice the weight is sent twice as often.
+    pub weight: u32,
+    /// How many flows of the merchant are sent a second at most, by channel.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rate_per_s: BTreeMap<String, Rate>,
+}
+
+impl Default for DispatchShare {
+    fn default() -> Self {
+        Self { weight: WEIGHT, rate_per_s: BTreeMap::new() }
+    }
+}
+
+impl DispatchShare {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A closed merchant makes no new payouts and takes no new pay-ins; its live flows finish.

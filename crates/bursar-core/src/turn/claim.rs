@@ -1,10 +1,11 @@
-//! Claims of due flows: from one lane, or a few from each lane of a family.
+//! Claims of due flows: from one lane, from the queues of a channel, or a few from each lane of a family.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
 use super::read_plan::ReadPlan;
+use crate::dispatch::{QueueClaim, is_group};
 use crate::flow::ClaimDue;
 
 /// The due flows of a lane, longest overdue first.
@@ -48,7 +49,7 @@ impl FairClaim {
 }
 
 impl ReadPlan {
-    /// One claim for each lane serves all requests that name the lane.
+    /// One claim for each lane or group serves all requests that name it.
     pub(crate) fn add_due_claim(&mut self, request: &ClaimDue, now: Timestamp) {
         self.add_claim(request, now);
         // A claimed flow may send money, which depends on the freezes.
@@ -56,6 +57,17 @@ impl ReadPlan {
     }
 
     pub(crate) fn add_claim(&mut self, request: &ClaimDue, now: Timestamp) {
+        let ClaimDue { lane, limit, served } = request;
+        if is_group(lane) {
+            if let Some(claim) = self.queues.iter_mut().find(|claim| claim.group == *lane) {
+                claim.limit = claim.limit.saturating_add(*limit);
+                claim.now = claim.now.max(now);
+            } else {
+                let (group, limit, served) = (lane.clone(), *limit, *served);
+                self.queues.push(QueueClaim { group, now, limit, served });
+            }
+            return;
+        }
         match self.due.iter_mut().find(|claim| claim.lane == request.lane) {
             Some(claim) => {
                 claim.limit = claim.limit.saturating_add(request.limit);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::dispatch::{Charge, QueueWrite};
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Due, Effect, Flow, Review, ReviewReason};
 use crate::freezes::ControlWrite;
@@ -29,6 +30,10 @@ pub struct Commit {
     /// The net change of each tally, in the order of the names. The store adds them without a precondition, after all
     /// others that it checks.
     pub tallies: Vec<(String, Tally)>,
+    /// Changes of queues, and then the price of what was taken from them. The store applies them without a precondition,
+    /// as tallies.
+    pub queues: Vec<QueueWrite>,
+    pub charges: Vec<Charge>,
     /// Parts of closings. Rows that are there already stay.
     pub closings: Vec<Close>,
     pub keys: Vec<KnownKey>,

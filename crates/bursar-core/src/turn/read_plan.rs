@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::dispatch::QueueClaim;
 use crate::flow::{Machine as _, Planners, each_plan};
 use crate::freezes::Restore;
 use crate::idempotency::KeyDigest;
@@ -33,6 +34,8 @@ pub struct ReadPlan {
     pub keys: BTreeSet<KeyDigest>,
     pub due: Vec<DueClaim>,
     pub fair: Vec<FairClaim>,
+    /// They need the freezes: queues of frozen merchants are passed over.
+    pub queues: Vec<QueueClaim>,
     /// What holds payouts back: freezes, and a restore of the books.
     pub control: bool,
     /// Registry records: merchants, beneficiaries, API keys, alerts, endpoints.
@@ -102,8 +105,9 @@ pub fn plan(batch: &TurnInput<'_>) -> ReadPlan {
     // Earlier requests of the batch may end flows of the lane, so the claim reads that many more.
     let named = plan.flows.len().saturating_add(plan.attempts.len());
     let named = u32::try_from(named).unwrap_or(u32::MAX);
-    for claim in &mut plan.due {
-        claim.limit = claim.limit.saturating_add(named);
+    let claims = plan.due.iter_mut().map(|claim| &mut claim.limit);
+    for limit in claims.chain(plan.queues.iter_mut().map(|claim| &mut claim.limit)) {
+        *limit = limit.saturating_add(named);
     }
     plan
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::dispatch::Head;
 use crate::flow::Flow;
 use crate::freezes::Control;
 use crate::idempotency::KnownKey;
@@ -24,6 +25,8 @@ pub struct ReadSet {
     pub transactions: Vec<Transaction>,
     pub holds: Vec<(HoldKey, Hold)>,
     pub flows: Vec<Arc<Flow>>,
+    /// The queues that claims have read.
+    pub queues: Vec<Head>,
     /// Flows that exist but cannot be decoded, such as flows that a newer version wrote.
     pub unreadable: Vec<FlowId>,
     pub keys: Vec<KnownKey>,
@@ -53,6 +56,7 @@ impl ReadSet {
         self.transactions.extend(more.transactions);
         self.holds.extend(more.holds);
         self.flows.extend(more.flows);
+        self.queues.extend(more.queues);
         self.unreadable.extend(more.unreadable);
         self.keys.extend(more.keys);
         self.control = more.control.or(self.control.take());

@@ -49,7 +49,7 @@ fn a_caller_gets_the_typed_reply_of_its_request() {
     let Registered { record, is_new } =
         host.ask(Registration { actor: "ops".to_owned(), change }).unwrap();
     assert_eq!((record.id.as_str(), is_new), ("m1", true));
-    let claimed: ClaimReply = host.ask(ClaimDue { lane: "payout".to_owned(), limit: 1 }).unwrap();
+    let claimed: ClaimReply = host.ask(ClaimDue::new("payout".to_owned(), 1)).unwrap();
     assert_eq!(claimed, ClaimReply::default());
     let key = crate::idempotency::Key::new("m1".to_owned(), "k".to_owned());
     let cancellation = payouts::Cancellation {

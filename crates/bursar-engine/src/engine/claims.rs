@@ -1,5 +1,6 @@
 //! The claims of the next turn: from which lanes, how many due flows of each, and what the replies say of the lanes.
 
+use bursar_core::dispatch::QueueClaim;
 use bursar_core::flow::{ClaimDue, KINDS, LaneScope};
 use bursar_core::turn::{Answer, Ask as _, Body, DueClaim, FairClaim, ReadPlan};
 use jiff::{SignedDuration, Timestamp};
@@ -31,7 +32,11 @@ impl Engine {
             let probe = if self.frozen.contains_key(&lane) { 1 } else { free };
             let limit = self.limits.claim_max.min(free).min(throttle).min(probe);
             let origin = Origin::Claim { lane: lane.clone(), limit };
-            (limit > 0).then(|| (lane.clone(), origin, ClaimDue { lane, limit }.into()))
+            // A claim that is run again after a failure finds the same flows.
+            let is_throttled = self.bisection.throttle(&lane).is_some();
+            let served = self.served.get(&lane).filter(|_| !is_throttled);
+            let served = served.copied().unwrap_or_default();
+            (limit > 0).then(|| (lane.clone(), origin, ClaimDue { lane, limit, served }.into()))
         };
         let lanes = self.lanes(now).filter(|(lane, _)| !self.is_left_alone(lane, now));
         let mut claims: Vec<_> = lanes.filter_map(claim).collect();
@@ -66,8 +71,12 @@ impl Engine {
         self.has_backlog |= self.frozen.remove(lane).is_some();
         let count = reply.flows.len().saturating_add(reply.refused.len());
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        // Flows of frozen merchants are claimed and do nothing: there is no hurry to claim them again.
         let is_throttled = self.bisection.throttle(lane).is_some();
+        if let Some(served) = self.served.get_mut(lane) {
+            *served = served.saturating_add(u64::from(count));
+            // A claim reads so many of each queue, due or not: there may be more in others.
+            self.has_backlog |= count > 0 && has_effects;
+        }
         self.has_backlog |= count >= limit && (has_effects || is_throttled);
         self.bisection.ramp_up(lane, (count, limit), self.limits.claim_max);
         for (flow, rejection) in reply.refused {
@@ -90,7 +99,8 @@ impl Engine {
         for lane in KINDS.iter().flat_map(|kind| kind.lanes) {
             match lane.scope {
                 LaneScope::Kind => shared.push((lane.name.to_owned(), u32::MAX)),
-                LaneScope::Channel { takes_slot } => {
+                LaneScope::Channel | LaneScope::Queue => {
+                    let takes_slot = lane.scope == LaneScope::Queue;
                     let limit = |free: &u32| if takes_slot { *free } else { u32::MAX };
                     let slots = self.free_slots.iter();
                     let lanes =
@@ -105,11 +115,16 @@ impl Engine {
 
     /// The first flow of each lane that is due by then. What is frozen waits, whatever its time.
     pub(crate) fn first_due(&self, now: Timestamp, until: Timestamp) -> ReadPlan {
-        let claim = |(lane, _)| DueClaim { lane, now: until, limit: 1 };
         let lanes = self.lanes(now).filter(|(lane, _)| !self.frozen.contains_key(lane));
-        let due = lanes.map(claim).collect();
+        let (groups, lanes): (Vec<_>, Vec<_>) =
+            lanes.map(|(lane, _)| lane).partition(|lane| self.served.contains_key(lane));
+        let claim = |lane| DueClaim { lane, now: until, limit: 1 };
+        let due = lanes.into_iter().map(claim).collect();
+        // Without flows: the queues say when their first is due.
+        let claim = |group| QueueClaim { group, now: until, limit: 0, served: 0 };
+        let queues = groups.into_iter().map(claim).collect();
         let fair = FairClaim::first_deliveries(until, &self.webhooks.blocked(now)).into();
-        ReadPlan { due, fair, ..ReadPlan::default() }
+        ReadPlan { due, fair, queues, control: true, ..ReadPlan::default() }
     }
 
     /// When the first breaker of an endpoint closes by then.

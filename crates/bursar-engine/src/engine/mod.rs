@@ -75,6 +75,8 @@ pub struct Engine {
     bisection: Bisection,
     turn: Option<RunningTurn>,
     claimed_at: Option<Timestamp>,
+    /// How many flows were claimed in each group of queues.
+    served: BTreeMap<String, u64>,
     /// Lanes of frozen channels, and when a claim looks at them again.
     frozen: BTreeMap<String, Timestamp>,
     /// Time has passed since the last claim.
@@ -102,8 +104,14 @@ impl Engine {
             channels: names.map(|name| (name, ChannelStats::default())).collect(),
             ..Stats::default()
         };
+        let is_queue = |lane: &&flow::LaneInfo| lane.scope == flow::LaneScope::Queue;
+        let groups = flow::KINDS.iter().flat_map(|kind| kind.lanes).filter(is_queue);
+        let groups = groups.flat_map(|lane| {
+            rules.channels.keys().map(move |channel| format!("{}{channel}", lane.name))
+        });
         Self {
             limits,
+            served: groups.map(|group| (group, 0)).collect(),
             free_slots: channels
                 .map(|channel| (channel.name.clone(), channel.concurrency))
                 .collect(),

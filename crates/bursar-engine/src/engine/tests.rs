@@ -167,7 +167,7 @@ fn claim_frozen(engine: &mut Engine, now: Timestamp, is_frozen: bool) -> Option<
             }
             let mut claimed = ClaimReply::default();
             if let Body::Flows(flow::Request::ClaimDue(claim)) = &request.body
-                && claim.lane == "submit:wallet"
+                && claim.lane == "submit:payout:wallet"
             {
                 limit = Some(claim.limit);
                 claimed.is_frozen = is_frozen;

@@ -1,6 +1,7 @@
 //! Advances a test clock: from one due time to the next, never past a flow that is due before.
 
 use bursar_core::ids::FlowId;
+use bursar_core::turn::ReadSet;
 use bursar_store::{Store, StoreError, Turn as _};
 use jiff::{SignedDuration, Timestamp};
 
@@ -69,8 +70,10 @@ impl<S: Store> Host<S> {
     ) -> Result<Option<(Timestamp, Option<FlowId>)>, StoreError> {
         let plan = self.engine.first_due(now, until);
         let mut turn = self.store.begin().await?;
-        let flows = turn.load(&plan).await?.flows;
+        let ReadSet { flows, queues, .. } = turn.load(&plan).await?;
         let due = flows.iter().filter_map(|flow| Some((flow.due()?.at, Some(flow.id))));
+        let queued = queues.iter().map(|head| (head.queue.ready_at(), Some(head.queue.first.1)));
+        let due = due.chain(queued);
         let unblocked = self.engine.next_unblocked(now, until).map(|at| (at, None));
         Ok(due.chain(unblocked).min())
     }

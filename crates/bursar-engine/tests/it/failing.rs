@@ -142,7 +142,7 @@ fn a_flow_that_cannot_be_quarantined_pauses_only_its_lane() {
         is_armed.store(true, Ordering::SeqCst);
         handle.advance(90).await.unwrap();
         let stats = handle.stats();
-        let alert = Alert::LanePaused { lane: "submit:wallet".to_owned() };
+        let alert = Alert::LanePaused { lane: "submit:payout:wallet".to_owned() };
         assert_eq!(stats.latest_alerts.back().map(|(_, alert)| alert), Some(&alert));
         // Others are created. Those of the same channel wait until the lane is tried again.
         ask(&handle, create("m1", 1)).await;

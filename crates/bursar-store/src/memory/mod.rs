@@ -3,10 +3,12 @@
 mod browse;
 mod lookup;
 mod query;
+mod queues;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use bursar_core::dispatch::{Queue, QueueKey, queues_of};
 use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::idempotency::{KeyDigest, KnownKey};
@@ -36,6 +38,7 @@ pub struct Memory {
     pub(crate) due: BTreeSet<(Due, FlowId)>,
     reviews: BTreeMap<FlowId, Review>,
     tallies: BTreeMap<String, Tally>,
+    queues: BTreeMap<QueueKey, Queue>,
     labels: BTreeSet<(String, FlowId)>,
     closings: BTreeMap<u64, Closing>,
     /// By account and commit.
@@ -84,6 +87,7 @@ impl Turn for MemoryTurn<'_> {
             let tally = memory.tallies.entry(name.clone()).or_default();
             *tally = tally.plus(*change);
         }
+        memory.change_queues(commit, time);
         if let Some(after) = commit.control.as_ref().and_then(|control| control.after.clone()) {
             memory.control = after;
         }
@@ -145,6 +149,7 @@ impl Memory {
                 .filter_map(|key| Some((key.clone(), self.holds.get(key)?.clone())))
                 .collect(),
             flows: self.planned_flows(plan),
+            queues: plan.queues.iter().flat_map(|claim| self.heads(claim)).collect(),
             unreadable: Vec::new(),
             control: plan.control.then(|| self.control.clone()),
             registry: plan
@@ -187,6 +192,7 @@ impl Memory {
                 .map(|(_, id)| *id)
         });
         let claimed = claimed.chain(plan.fair.iter().flat_map(|claim| self.claim_fair(claim)));
+        let claimed = claimed.chain(plan.queues.iter().flat_map(|claim| self.claim_queues(claim)));
         let named = plan.attempts.iter().filter_map(|key| self.attempts.get(key).copied());
         let made = plan.made_under.iter().flat_map(|keys| {
             let known = self.keys.range(keys.first()..=keys.last());
@@ -240,9 +246,10 @@ impl Memory {
         }
     }
 
-    /// Counts all flows again.
+    /// Counts all flows and queues again.
     pub(crate) fn recount(&mut self) {
         self.tallies = tallies_of(self.all_flows());
+        self.queues = queues_of(self.all_flows());
     }
 
     /// Appends a commit.

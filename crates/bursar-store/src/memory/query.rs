@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bursar_core::dispatch::{Queue, QueueKey};
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
@@ -35,6 +36,10 @@ impl Query for Memory {
 
     async fn all_reviews(&mut self) -> Result<Vec<Review>, StoreError> {
         Ok(self.reviews.values().cloned().collect())
+    }
+
+    async fn queues(&mut self) -> Result<Vec<(QueueKey, Queue)>, StoreError> {
+        Ok(self.queues.iter().map(|(key, queue)| (key.clone(), queue.clone())).collect())
     }
 
     async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {

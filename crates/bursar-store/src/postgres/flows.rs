@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bursar_core::dispatch::Head;
 use bursar_core::flow::{DecodedFlow, Due, Flow};
+use bursar_core::freezes::Control;
 use bursar_core::idempotency::{Key, KnownKey};
 use bursar_core::ids::{FlowId, KeyRange};
 use bursar_core::turn::{Commit, DueClaim, FlowWrite, ReadPlan};
@@ -17,9 +19,9 @@ use tokio_postgres::{GenericClient, Row, Transaction};
 use uuid::Uuid;
 
 use super::copy::{self, MANY};
-use super::lanes;
 use super::row::{get, hash};
 use super::session::Session;
+use super::{lanes, queues};
 use crate::StoreError;
 use crate::browse::FlowFilter;
 use crate::chart_lines::{damaged, time};
@@ -41,11 +43,19 @@ const DELETE_DUE: &str = "DELETE FROM due WHERE ctid = ANY (ARRAY(
         CROSS JOIN LATERAL (SELECT d.ctid FROM due d
             WHERE d.lane = k.lane AND d.due_at = k.due_at AND d.flow = k.flow LIMIT 1) AS found))";
 
+/// The flows of a plan, those that cannot be decoded, and the queues that claims have read.
+pub(super) struct Loaded {
+    pub(super) flows: Vec<Arc<Flow>>,
+    pub(super) unreadable: Vec<FlowId>,
+    pub(super) queues: Vec<Head>,
+}
+
 pub(super) async fn load(
     session: &Session<'_, impl GenericClient>,
     plan: &ReadPlan,
-) -> Result<(Vec<Arc<Flow>>, Vec<FlowId>), StoreError> {
-    let mut rows = Vec::new();
+    control: Option<&Control>,
+) -> Result<Loaded, StoreError> {
+    let (mut rows, mut queues) = (Vec::new(), Vec::new());
     let mut named = plan.flows.clone();
     if !plan.attempts.is_empty() || !plan.made_under.is_empty() {
         named.extend(referred(session, plan).await?);
@@ -61,6 +71,12 @@ pub(super) async fn load(
     for claim in &plan.fair {
         rows.extend(lanes::claim_fair(session, claim).await?);
     }
+    let claims = plan.queues.iter().map(|claim| queues::claimed(session, claim, control));
+    for found in join_all(claims).await {
+        let (heads, found) = found?;
+        queues.extend(heads);
+        rows.extend(found);
+    }
     let (mut flows, mut unreadable) = (BTreeMap::new(), Vec::new());
     for row in &rows {
         match flow(row) {
@@ -72,7 +88,7 @@ pub(super) async fn load(
             Err(error) => return Err(error),
         }
     }
-    Ok((flows.into_values().collect(), unreadable))
+    Ok(Loaded { flows: flows.into_values().collect(), unreadable, queues })
 }
 
 /// The flows with the external references of the plan. A range of keys is one index probe.

@@ -10,6 +10,7 @@ use futures_util::future::join4;
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
+use super::flows::Loaded;
 use super::merchants::Merchants;
 use super::row::{self, get, hash};
 use super::session::Session;
@@ -39,8 +40,10 @@ pub(super) async fn load(
     merchants: &mut Merchants,
     plan: &ReadPlan,
 ) -> Result<(ReadSet, i64), StoreError> {
-    // The flows come first and are locked: no later read is older than the flows.
-    let (flows, unreadable) = flows::load(session, plan).await?;
+    // Frozen merchants are passed over. A turn that relies on the freezes depends on their version.
+    let control = if plan.control { Some(control::load(session).await?) } else { None };
+    // The flows come next and are locked: no later read is older than the flows.
+    let Loaded { flows, unreadable, queues } = flows::load(session, plan, control.as_ref()).await?;
     session.prepare_all(&[HEAD, ACCOUNTS, HOLDS, REFERENCES]).await?;
     let (head, accounts, holds, references) = join4(
         session.query(HEAD, &[]),
@@ -57,7 +60,6 @@ pub(super) async fn load(
         *lines = row::chart_lines(session.client).await?;
     }
     let transactions = transactions(session, plan).await?;
-    let control = if plan.control { Some(control::load(session).await?) } else { None };
     let merchants_version = get(head, 1)?;
     merchants.at(merchants_version);
     let (registry, unreadable_records) = registry::load(session, merchants, plan).await?;
@@ -69,6 +71,7 @@ pub(super) async fn load(
         references: references?.iter().map(reference).collect::<Result<_, _>>()?,
         transactions,
         flows,
+        queues,
         unreadable,
         control,
         registry,

@@ -54,7 +54,9 @@ impl Merchants {
 mod tests {
     use std::sync::Arc;
 
-    use bursar_core::registry::{Content, Kind, Merchant, MerchantStatus, Record, RecordKey};
+    use bursar_core::registry::{
+        Content, DispatchShare, Kind, Merchant, MerchantStatus, Record, RecordKey,
+    };
     use bursar_core::turn::ReadPlan;
     use jiff::Timestamp;
 
@@ -68,7 +70,12 @@ mod tests {
             version: 1,
             created_at: time,
             updated_at: time,
-            content: Content::Merchant(Merchant { name, status, event_filters: Vec::new() }),
+            content: Content::Merchant(Merchant {
+                name,
+                status,
+                event_filters: Vec::new(),
+                dispatch: DispatchShare::default(),
+            }),
         })
     }
 

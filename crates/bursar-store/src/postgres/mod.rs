@@ -20,6 +20,7 @@ mod load;
 mod lookup;
 mod merchants;
 mod query;
+mod queues;
 mod registry;
 mod row;
 pub(crate) mod rows;

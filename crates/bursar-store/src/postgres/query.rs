@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bursar_core::dispatch::{Queue, QueueKey};
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
@@ -16,7 +17,7 @@ use uuid::Uuid;
 
 use super::load::{TRANSACTIONS, cursor, transaction};
 use super::row::{self, get, hash};
-use super::{Postgres, classify, closings, control, feed, flows, tallies};
+use super::{Postgres, classify, closings, control, feed, flows, queues, tallies};
 use crate::chain_row;
 use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
@@ -50,6 +51,11 @@ impl Query for Postgres {
     async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {
         self.reconnect().await?;
         tallies::list(&self.session(), prefix).await
+    }
+
+    async fn queues(&mut self) -> Result<Vec<(QueueKey, Queue)>, StoreError> {
+        self.reconnect().await?;
+        queues::list(&self.session()).await
     }
 
     async fn closings(&mut self) -> Result<Vec<Closing>, StoreError> {
@@ -148,7 +154,7 @@ impl Query for Postgres {
 
     async fn head(&mut self) -> Result<Head, StoreError> {
         self.reconnect().await?;
-        let rows = self.session().query("SELECT seq, last_hash, time FROM head", &[]).await?;
+        let rows = self.session().query("SELECT seq, end_hash, time FROM head", &[]).await?;
         let row = rows.first().ok_or_else(|| damaged("the head is missing"))?;
         Ok(Head {
             seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,

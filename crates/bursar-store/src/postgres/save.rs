@@ -14,7 +14,7 @@ use super::copy::{self, MANY, ended_by};
 use super::flows::DueRows;
 use super::row::{get, hash};
 use super::session::Session;
-use super::{closings, control, feed, flows, registry, rows, tallies};
+use super::{closings, control, feed, flows, queues, registry, rows, tallies};
 use crate::StoreError;
 use crate::chain_row::CHAIN_VERSION;
 use crate::chart_lines::{ChartLines, NewLines, damaged, time as to_time};
@@ -30,10 +30,10 @@ const CHANGE_HOLDS: &str = "UPDATE holds h SET epoch = k.epoch, ended_by = k.end
     WHERE h.gl = k.gl AND h.reference = k.reference AND h.epoch = k.old_epoch
       AND h.ended_by IS NOT DISTINCT FROM k.old_ended_by";
 const LOCK_HEAD: &str =
-    "SELECT seq, last_hash, time, switches_version, merchants_version FROM head FOR UPDATE";
+    "SELECT seq, end_hash, time, switches_version, merchants_version FROM head FOR UPDATE";
 const COMMIT: &str =
     "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES ($1, $2, $3, $4, $5, $6)";
-const HEAD: &str = "UPDATE head SET seq = $1, time = $2, last_hash = $3, switches_version = $4, merchants_version = $5";
+const HEAD: &str = "UPDATE head SET seq = $1, time = $2, end_hash = $3, switches_version = $4, merchants_version = $5";
 
 /// Returns the chart lines that it inserted, and the end of the chain.
 ///
@@ -87,6 +87,7 @@ pub(super) async fn save(
     let head = head?;
     accounts?;
     counted?;
+    queues::save(session, commit).await?;
     let head = head.first().ok_or_else(|| damaged("the head is missing"))?;
     let is_same = Some(get(head, 4)?) == merchants_version;
     registry::check(session, commit, is_same).await?;

@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row, params};
 use uuid::Uuid;
 
 use super::load::{all, first, one, prepare};
+use super::queues;
 use super::row::get;
 use super::save::write;
 use crate::StoreError;
@@ -39,6 +40,9 @@ pub(super) fn load(
     for claim in &plan.fair {
         ids.extend(claim_fair(connection, claim)?);
     }
+    let (heads, queued) = queues::claimed(connection, plan, records.control.as_ref())?;
+    records.queues = heads;
+    ids.extend(queued);
     let mut statement = prepare(connection, &format!("{FLOWS} WHERE id = ?1"))?;
     for id in ids {
         let uuid = id.uuid();

@@ -95,7 +95,7 @@ impl Sqlite {
 }
 
 pub(super) fn position(connection: &Connection) -> Result<Position, StoreError> {
-    let found = one(connection, "SELECT seq, last_hash FROM head", [], |row| {
+    let found = one(connection, "SELECT seq, end_hash FROM head", [], |row| {
         Ok((get::<i64>(row, 0)?, get(row, 1)?))
     })?;
     let (seq, hash) = found.ok_or_else(|| damaged("the head is missing"))?;

@@ -54,8 +54,9 @@ pub(super) fn load(
     for id in &plan.transactions {
         records.transactions.extend(transaction(connection, *id)?);
     }
-    flows::load(connection, plan, &mut records)?;
+    // Frozen merchants are passed over.
     records.control = plan.control.then(|| control::load(connection)).transpose()?;
+    flows::load(connection, plan, &mut records)?;
     for key in &plan.registry {
         match registry::find(connection, key) {
             Ok(found) => records.registry.extend(found.map(Arc::new)),

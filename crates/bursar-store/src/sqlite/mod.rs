@@ -10,6 +10,7 @@ mod identity;
 mod load;
 mod lookup;
 mod query;
+mod queues;
 mod registry;
 mod row;
 pub(crate) mod rows;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bursar_core::dispatch::{Queue, QueueKey};
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
@@ -15,7 +16,7 @@ use rusqlite::params;
 
 use super::load::{HEADERS, all, header, one, postings, transaction};
 use super::row::{self, get};
-use super::{Sqlite, account_index, classify, closings, control, feed, flows, tallies};
+use super::{Sqlite, account_index, classify, closings, control, feed, flows, queues, tallies};
 use crate::chain_row;
 use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
@@ -39,6 +40,10 @@ impl Query for Sqlite {
 
     async fn all_reviews(&mut self) -> Result<Vec<Review>, StoreError> {
         tallies::all_reviews(&self.connection)
+    }
+
+    async fn queues(&mut self) -> Result<Vec<(QueueKey, Queue)>, StoreError> {
+        queues::list(&self.connection)
     }
 
     async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {
@@ -114,7 +119,7 @@ impl Query for Sqlite {
     }
 
     async fn head(&mut self) -> Result<Head, StoreError> {
-        let head = one(&self.connection, "SELECT seq, last_hash, time FROM head", [], |row| {
+        let head = one(&self.connection, "SELECT seq, end_hash, time FROM head", [], |row| {
             Ok(Head {
                 seq: u64::try_from(get::<i64>(row, 0)?).map_err(damaged)?,
                 hash: get(row, 1)?,

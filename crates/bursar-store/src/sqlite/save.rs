@@ -11,7 +11,7 @@ use bursar_core::turn::{AccountWrite, Commit, Digests, HoldWrite, chain};
 use rusqlite::{Connection, Statement, params};
 
 use super::load::prepare;
-use super::{classify, closings, control, feed, flows, registry, rows, tallies};
+use super::{classify, closings, control, feed, flows, queues, registry, rows, tallies};
 use crate::StoreError;
 use crate::chain_row::CHAIN_VERSION;
 use crate::chart_lines::{ChartLines, NewLines, damaged};
@@ -68,7 +68,7 @@ fn write_all(
         return Ok((new_lines, position));
     };
     let (seq, previous): (i64, [u8; 32]) = connection
-        .query_row("SELECT seq, last_hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row("SELECT seq, end_hash FROM head", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(|error| classify(&error))?;
     let is_known = |known: &Position| (i64::try_from(known.seq), known.hash) == (Ok(seq), previous);
     let known = known.into_iter().flatten();
@@ -90,6 +90,7 @@ fn write_all(
     let Texts { digests, states } = texts();
     flows::save(connection, commit, &states)?;
     tallies::save(connection, commit)?;
+    queues::save(connection, commit, time)?;
     closings::save(connection, commit)?;
     let hash = chain(previous, time, &digests);
     let (uuid, digests) = (id.uuid(), digests.to_bytes());
@@ -104,7 +105,7 @@ fn write_all(
     let sql = "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     write_one(connection, sql, values)?;
     let values = params![seq, time.as_microsecond(), hash.as_slice()];
-    let sql = "UPDATE head SET seq = ?1, time = ?2, last_hash = ?3 WHERE seq = ?1 - 1";
+    let sql = "UPDATE head SET seq = ?1, time = ?2, end_hash = ?3 WHERE seq = ?1 - 1";
     write_one(connection, sql, values)?;
     let seq = u64::try_from(seq).map_err(damaged)?;
     let mut known = known;

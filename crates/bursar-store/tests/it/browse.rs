@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bursar_core::dispatch::{Queue, QueueKey};
 use bursar_core::feed::{AuditEntry, FeedEvent};
 use bursar_core::flow::{Flow, Review};
 use bursar_core::ledger::Account;
@@ -21,6 +22,7 @@ pub(crate) struct Lists {
     records: Vec<Record>,
     accounts: Vec<(Name, Account)>,
     tallies: BTreeMap<String, Tally>,
+    queues: Vec<(QueueKey, Queue)>,
     reviews: Vec<(Review, Option<Flow>)>,
     waiting_reviews: Vec<WaitingReviews>,
     live: Vec<Live>,
@@ -51,6 +53,7 @@ pub(crate) async fn read_lists(store: &mut impl Browse) -> Lists {
         records,
         accounts: store.accounts_at(&addresses).await.unwrap(),
         tallies: store.tallies("").await.unwrap(),
+        queues: store.queues().await.unwrap(),
         reviews: store.reviews(&ReviewFilter::default(), None, 100).await.unwrap(),
         waiting_reviews: store.waiting_reviews().await.unwrap(),
         live: store.live().await.unwrap(),

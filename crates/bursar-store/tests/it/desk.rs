@@ -77,7 +77,7 @@ impl<'r, S: Store + Query> Desk<'r, S> {
     }
 
     pub(crate) async fn claim(&mut self, lane: &str, limit: u32) -> ClaimReply {
-        self.ask(ClaimDue { lane: lane.to_owned(), limit }).await.unwrap()
+        self.ask(ClaimDue::new(lane.to_owned(), limit)).await.unwrap()
     }
 
     pub(crate) async fn balance(&mut self, address: &str) -> i64 {

@@ -95,7 +95,7 @@ async fn what_waits_for_a_frozen_channel_is_not_written(store: impl Store + Quer
     let before = payments.desk.store.head().await.unwrap().seq;
     for _ in 0..3 {
         payments.desk.now += SignedDuration::from_mins(1);
-        let claim = ClaimDue { lane: submit_lane("wallet"), limit: 100 };
+        let claim = ClaimDue::new(submit_lane("wallet"), 100);
         let reply = payments.desk.ask(claim).await.unwrap();
         assert!(reply.is_frozen && reply.flows.is_empty(), "{reply:?}");
     }

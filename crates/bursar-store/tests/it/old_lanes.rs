@@ -1,5 +1,6 @@
 //! Books in which scheduled payouts and leases wait in the lanes of earlier versions.
 
+use bursar_core::dispatch::Rank;
 use bursar_core::payouts::{lease_lane, submit_lane};
 use bursar_store::{Postgres, Query, Sqlite, Store};
 use jiff::SignedDuration;
@@ -15,10 +16,12 @@ use crate::workload::{block_on, rules};
 const BACK: &str = "
     UPDATE due SET lane = 'schedule:wallet'
         WHERE flow IN (SELECT id FROM flows WHERE status = 'SCHEDULED');
+    UPDATE due SET lane = 'submit:wallet' WHERE flow IN (SELECT id FROM flows WHERE status = 'READY');
     UPDATE due SET lane = 'payout' WHERE lane = 'lease:wallet';
-    ALTER TABLE head RENAME COLUMN last_hash TO chain_hash;";
+    DROP TABLE queues;
+    ALTER TABLE head RENAME COLUMN end_hash TO chain_hash;";
 
-/// A scheduled payout, and one that is being sent.
+/// Scheduled payouts, one that is being sent, and one that waits.
 async fn make(store: impl Store + Query) {
     let rules = rules();
     let mut desk = Desk::new(&rules, store, 0);
@@ -26,9 +29,12 @@ async fn make(store: impl Store + Query) {
     desk.open_merchant().await;
     let mut payments = Payments { desk };
     payments.submit("sent", "10").await;
-    let mut later = create("later", "10");
-    later.payout.scheduled_at = Some(START + SignedDuration::from_hours(5));
-    assert_eq!(view(payments.desk.ask(later).await).status, "SCHEDULED");
+    for (key, hours) in [("last", 6), ("later", 5)] {
+        let mut later = create(key, "10");
+        later.payout.scheduled_at = Some(START + SignedDuration::from_hours(hours));
+        assert_eq!(view(payments.desk.ask(later).await).status, "SCHEDULED");
+    }
+    assert_eq!(view(payments.desk.ask(create("now", "10")).await).status, "READY");
     payments.desk.assert_sound().await;
 }
 
@@ -36,13 +42,16 @@ async fn go_on(store: impl Store + Query) {
     let rules = rules();
     let mut payments = Payments { desk: Desk::new(&rules, store, 9) };
     payments.desk.assert_sound().await;
+    let queues = payments.desk.store.queues().await.unwrap();
+    let waiting: Vec<_> = queues.iter().map(|(key, it)| (key.rank, it.waiting)).collect();
+    assert_eq!(waiting, [(Rank::Interactive, 1), (Rank::Scheduled, 2)]);
     payments.desk.now = START + SignedDuration::from_hours(5);
-    assert_eq!(payments.claim(&submit_lane("wallet")).await.len(), 1, "its time has come");
+    assert_eq!(payments.claim(&submit_lane("wallet")).await.len(), 2, "their time has come");
     assert!(payments.claim(&lease_lane("wallet")).await.is_empty(), "it is not sent again");
     let flows = payments.desk.store.flows(None, 10).await.unwrap();
     let mut statuses: Vec<&str> = flows.iter().map(|flow| flow.state.status()).collect();
     statuses.sort_unstable();
-    assert_eq!(statuses, ["SUBMITTING", "UNCONFIRMED"]);
+    assert_eq!(statuses, ["SCHEDULED", "SUBMITTING", "SUBMITTING", "UNCONFIRMED"]);
     payments.desk.assert_sound().await;
 }
 

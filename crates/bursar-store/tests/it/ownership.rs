@@ -3,12 +3,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use bursar_core::dispatch::QueueClaim;
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::ids::{FlowId, PayoutId};
 use bursar_core::ledger::{LedgerEvent, Post};
 use bursar_core::payouts::{Cancel, Cancellation, Create, submit_lane};
 use bursar_core::rules::Rules;
-use bursar_core::turn::{DueClaim, ReadPlan};
+use bursar_core::turn::ReadPlan;
 use bursar_store::{Postgres, Query, Sqlite, Store, Turn as _, Walk as _};
 use jiff::SignedDuration;
 
@@ -253,7 +254,7 @@ async fn work(
         }
     }
     // A claim skips locked rows, so an empty claim does not mean that the lane is empty.
-    let is_ready = |due: &(bursar_core::flow::Due, FlowId)| due.0.lane == lane;
+    let is_ready = |due: &(bursar_core::flow::Due, FlowId)| due.0.lane.starts_with(&lane);
     while desk.store.due().await.unwrap().iter().any(is_ready) {
         sent.extend(desk.claim(&lane, 7).await.flows);
     }
@@ -293,8 +294,8 @@ fn a_claim_skips_flows_that_another_turn_has_locked() {
         let mut holder = other.begin().await.unwrap();
         assert_eq!(holder.load(&named).await.unwrap().flows.len(), 1);
         let now = START + SignedDuration::from_hours(2);
-        let due = vec![DueClaim { lane: submit_lane("wallet"), now, limit: 10 }];
-        let claim = ReadPlan { due, ..ReadPlan::default() };
+        let queues = vec![QueueClaim { group: submit_lane("wallet"), now, limit: 10, served: 0 }];
+        let claim = ReadPlan { queues, ..ReadPlan::default() };
         let mut claimer = desk.store.begin().await.unwrap();
         let found = claimer.load(&claim).await.unwrap().flows;
         assert_eq!(found.iter().map(|flow| flow.id).collect::<Vec<_>>(), [id(&b)]);

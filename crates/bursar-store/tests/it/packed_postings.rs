@@ -31,7 +31,9 @@ const UNPACK: &str = "
     DROP TABLE kept;
     ALTER TABLE head DROP COLUMN merchants_version;
     ALTER TABLE head RENAME COLUMN switches_version TO control_version;
-    ALTER TABLE head RENAME COLUMN last_hash TO hash;
+    ALTER TABLE head RENAME COLUMN end_hash TO hash;
+    UPDATE due SET lane = 'submit:' || split_part(lane, ':', 3) WHERE lane LIKE 'submit:%';
+    DROP TABLE queues;
     DROP TABLE tallies, reviews, labels, closings, closed_accounts;
     DROP INDEX flows_by_kind, flows_by_merchant;
     ALTER TABLE flows DROP COLUMN parent;

@@ -90,10 +90,10 @@ pub(crate) fn body(
         }
         "close_case" => known.close_case(key, (a, b), admission).into(),
         "open" | "close" | "payee" => registration(name, a, b).into(),
-        "send" => ClaimDue { lane: submit_lane("wallet"), limit: u32::from(a) + 1 }.into(),
+        "send" => ClaimDue::new(submit_lane("wallet"), u32::from(a) + 1).into(),
         "look" => {
             let lane = if b % 2 == 0 { text(LANE) } else { lease_lane("wallet") };
-            ClaimDue { lane, limit: 5 }.into()
+            ClaimDue::new(lane, 5).into()
         }
         "sent" => {
             let outcome = match amount {

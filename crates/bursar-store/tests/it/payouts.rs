@@ -58,7 +58,7 @@ pub(crate) struct Payments<'r, S> {
 impl<S: Store + Query> Payments<'_, S> {
     /// Claims the due flows of a lane and returns their effects.
     pub(crate) async fn claim(&mut self, lane: &str) -> Vec<Effect> {
-        let claim = ClaimDue { lane: lane.to_owned(), limit: 100 };
+        let claim = ClaimDue::new(lane.to_owned(), 100);
         self.desk.commit(claim).await.effects
     }
 

@@ -10,11 +10,11 @@ use rusqlite::types::{Value as Sql, ValueRef};
 use serde_json::{Value, json};
 
 /// Every table and its columns. A table refers only to tables before it.
-pub(crate) const TABLES: [(&str, &str); 19] = [
+pub(crate) const TABLES: [(&str, &str); 20] = [
     ("chart_lines", "line, gl, name, class, address, liquidity, view"),
     ("accounts", "address, currency, balance, version, line, received"),
     ("commits", "seq, id, time, hash, version, digests, archived"),
-    ("head", "one, seq, time, last_hash, control_version"),
+    ("head", "one, seq, time, end_hash, control_version"),
     (
         "transactions",
         "id, commit_id, n, event, reference, request_hash, rulebook_hash, effective_at, reverts",
@@ -26,6 +26,10 @@ pub(crate) const TABLES: [(&str, &str); 19] = [
         "id, kind, merchant, status, version, sequence, state, created_at, updated_at, parent",
     ),
     ("due", "lane, due_at, flow"),
+    (
+        "queues",
+        "grp, merchant, rank, waiting, first_due, first_flow, parked_until, ready_at, pass, weight, limit_milli",
+    ),
     ("reviews", "flow, kind, merchant, reason, since"),
     ("tallies", "name, count, minor, entered"),
     ("labels", "label, flow"),

@@ -130,13 +130,13 @@ async fn a_report_is_read_before_a_repeated_request_is_sent(store: impl Store + 
         let report = RestoreAction::Report { channel, from, to, digest, rows: 1 };
         desk.accepted(change(actor, report)).await;
     }
-    let claim = || ClaimDue { lane: submit_lane("wallet"), limit: 10 };
+    let claim = || ClaimDue::new(submit_lane("wallet"), 10);
     let bodies = vec![repeated.into(), claim().into(), claim().into()];
     let effects = desk.commit_all(bodies).await.effects;
     assert!(effects.iter().all(|effect| call(effect).order == Order::Query), "{effects:?}");
     for lane in [submit_lane("wallet"), LANE.to_owned()] {
         desk.now += SignedDuration::from_hours(1);
-        let effects = desk.commit(ClaimDue { lane, limit: 10 }).await.effects;
+        let effects = desk.commit(ClaimDue::new(lane, 10)).await.effects;
         assert!(effects.iter().all(|effect| call(effect).order == Order::Query), "{effects:?}");
     }
     let flows = desk.store.flows(None, 10).await.unwrap();

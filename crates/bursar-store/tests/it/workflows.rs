@@ -89,7 +89,7 @@ async fn a_workflow_drives_a_payout(store: impl Store + Browse) {
     );
     // The engine does not claim the flow. The relay claims its outbox entry, and claims it again without an acknowledgement.
     for lane in [submit_lane("wallet"), LANE.to_owned()] {
-        let claimed = desk.commit(ClaimDue { lane, limit: 10 }).await;
+        let claimed = desk.commit(ClaimDue::new(lane, 10)).await;
         assert!(claimed.effects.is_empty() && claimed.flows.is_empty());
     }
     let lane = start_lane::<Payout>();

@@ -216,7 +216,7 @@ const PUT_ACCOUNTS: &str =
     SET balance = excluded.balance, version = accounts.version + 1, received = excluded.received";
 const COMMIT: &str =
     "INSERT INTO commits (seq, id, time, hash, version, digests) VALUES ($1, $2, $3, $4, 2, $5)";
-const HEAD: &str = "UPDATE head SET seq = $1, time = $2, last_hash = $3";
+const HEAD: &str = "UPDATE head SET seq = $1, time = $2, end_hash = $3";
 
 async fn chart_lines(
     session: &Session<'_, Client<'_>>,

@@ -173,7 +173,7 @@ fn link(
     let hash = commit.hash.as_slice();
     execute(sql, params![seq, uuid.as_bytes().as_slice(), time, hash, digests.as_slice()])
         .map_err(|error| classify(&error))?;
-    let sql = "UPDATE head SET seq = ?1, time = ?2, last_hash = ?3";
+    let sql = "UPDATE head SET seq = ?1, time = ?2, end_hash = ?3";
     execute(sql, params![seq, time, hash]).map_err(|error| classify(&error))?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{ClaimedEntry, Next, OutboxAck, Poll, PollReply};
 use crate::flow::request::unknown;
-use crate::flow::{Accepted, Flow, Listed as _, Load, Machine as _, Progress, each};
+use crate::flow::{Accepted, ClaimDue, Flow, Listed as _, Load, Machine as _, Progress, each};
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
@@ -107,9 +107,8 @@ impl Draft<'_> {
         limit: u32,
         admission: &Admission,
     ) -> Vec<ClaimedEntry> {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut claimed = Vec::new();
-        for id in self.due(lane, admission.now, limit) {
+        for id in self.due(&ClaimDue::new(lane.to_owned(), limit), admission.now) {
             let Some(mut flow) = self.flow(id).cloned() else { continue };
             let Some(entry) = flow.host.claim(admission.now) else { continue };
             let Some(workflow) = flow.host.workflow().map(|workflow| workflow.id.clone()) else {

@@ -77,7 +77,7 @@ impl Decide for Ready<'_> {
                 reads.plan.control = true;
             }
             Request::ClaimOutbox(ClaimOutbox { lane, limit }) => {
-                reads.plan.add_claim(&ClaimDue { lane: lane.clone(), limit: *limit }, at.now);
+                reads.plan.add_claim(&ClaimDue::new(lane.clone(), *limit), at.now);
             }
             Request::AckOutbox(AckOutbox { flows }) => reads.plan.flows.extend(flows.keys()),
             Request::RecordRefusal(_) => {}

@@ -169,6 +169,7 @@ impl Verifier<'_> {
         }
         self.reviews.extend(Review::of(flow).map(|review| (flow.id, review)));
         self.recount.add(flow);
+        self.queues.add(flow);
         flow.state.labels().for_each(|label| self.labels.add(label, flow.id));
     }
 

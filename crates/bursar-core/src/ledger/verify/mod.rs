@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::dispatch::{Queue, QueueKey, QueueRecount};
+
 use crate::flow::Review;
 use crate::ids::FlowId;
 use crate::ledger::chart::GlAccount;
@@ -80,6 +82,7 @@ pub struct End {
 pub struct Derived {
     pub reviews: Vec<Review>,
     pub tallies: BTreeMap<String, Tally>,
+    pub queues: Vec<(QueueKey, Queue)>,
     pub labels: LabelDigest,
     pub end: End,
 }
@@ -105,6 +108,7 @@ pub struct Verifier<'r> {
     /// The flows that wait for a person.
     reviews: BTreeMap<FlowId, Review>,
     recount: Recount,
+    queues: QueueRecount,
     labels: LabelDigest,
     /// The closings that are not compared yet.
     closings: BTreeMap<u64, Closing>,
@@ -132,6 +136,7 @@ impl<'r> Verifier<'r> {
             records: FlowRecords::default(),
             reviews: BTreeMap::new(),
             recount: Recount::default(),
+            queues: QueueRecount::default(),
             labels: LabelDigest::default(),
             closings: BTreeMap::new(),
             since: SinceClosing::default(),
@@ -196,7 +201,7 @@ impl<'r> Verifier<'r> {
 
     /// Compares with what the store derived.
     pub fn finish(mut self, accounts: &[(Name, Account)], derived: &Derived) -> Report {
-        let Derived { reviews, tallies, labels, end } = derived;
+        let Derived { reviews, tallies, queues, labels, end } = derived;
         self.compare_end(end);
         self.report.accounts = u64::try_from(accounts.len()).unwrap_or(u64::MAX);
         self.compare_accounts(accounts);
@@ -209,7 +214,9 @@ impl<'r> Verifier<'r> {
         }
         self.compare_closings();
         self.compare_reviews(reviews);
-        for difference in std::mem::take(&mut self.recount).compare(tallies) {
+        let tallies = std::mem::take(&mut self.recount).compare(tallies);
+        let queues = std::mem::take(&mut self.queues).compare(queues);
+        for difference in tallies.into_iter().chain(queues) {
             self.differ(difference);
         }
         self.report

@@ -2,12 +2,14 @@
 
 mod approval;
 mod control;
+mod queues;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::commit::mark_keyed;
 use super::record_cache::RecordCache;
+use crate::dispatch::Turns;
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Effect, Flow, FlowView, Kind, Listed};
 use crate::freezes::Control;
@@ -49,6 +51,8 @@ pub(crate) struct Draft<'r> {
     unreadable: Vec<FlowId>,
     /// Flows by external reference; built at the first lookup.
     known_as: Option<BTreeMap<(String, String), FlowId>>,
+    /// The turns in the queues that claims have read, by group.
+    queues: BTreeMap<String, Turns>,
     closings: Vec<Close>,
     keys: BTreeMap<KeyDigest, KnownKey>,
     /// Keys that did not exist when the records were read.
@@ -83,12 +87,14 @@ impl<'r> Draft<'r> {
         let registry = std::mem::take(&mut records.registry);
         let unreadable_records = std::mem::take(&mut records.unreadable_records);
         let last_commit = (records.seq, records.time);
+        let queues = queues::turns(std::mem::take(&mut records.queues), &control);
         Self {
             rules: batch.rules(),
             ledger: Ledger::new(records, capacity),
             flows: Tracked::read(flows.into_iter().map(|flow| (flow.id, flow))),
             unreadable,
             known_as: None,
+            queues,
             closings: Vec::new(),
             keys: keys.into_iter().map(|known| (known.key.digest(), known)).collect(),
             new_keys: Vec::new(),
@@ -109,11 +115,12 @@ impl<'r> Draft<'r> {
     pub(crate) fn into_commit(self, answers: Vec<Answer>) -> Commit {
         let control = self.control_write();
         let Self { ledger, flows, closings, mut keys, events, audit, effects, .. } = self;
-        let (records, relied_on) = self.records.into_writes();
         let flows = flows.into_changed();
         let write = |(_, before, after)| FlowWrite { before, after, is_keyed: false };
         let mut flows: Vec<_> = flows.map(write).collect();
         let tallies = tally_changes(&flows);
+        let (queues, charges) = queues::changes(&flows, self.queues, &self.records);
+        let (records, relied_on) = self.records.into_writes();
         let mut new_keys = Vec::with_capacity(self.new_keys.len());
         new_keys.extend(self.new_keys.iter().filter_map(|digest| keys.remove(digest)));
         mark_keyed(&mut flows, &new_keys, self.rules.books);
@@ -122,6 +129,8 @@ impl<'r> Draft<'r> {
         Commit {
             flows,
             tallies,
+            queues,
+            charges,
             closings,
             keys,
             events,

@@ -61,7 +61,7 @@ pub(crate) fn register(actor: &str, change: Change) -> Body {
 }
 
 pub(crate) fn claim_due(lane: &str, limit: u32) -> Body {
-    ClaimDue { lane: lane.to_owned(), limit }.into()
+    ClaimDue::new(lane.to_owned(), limit).into()
 }
 
 pub(crate) fn quarantine(lane: &str, has_failed: bool) -> Body {

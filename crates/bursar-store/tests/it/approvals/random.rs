@@ -108,7 +108,7 @@ async fn random_decisions(
             said.push(text::answer(answer));
         }
         desk.now += SignedDuration::from_mins(i64::try_from(below(120)).unwrap());
-        let commit = desk.commit(ClaimDue { lane: LANE.to_owned(), limit: 10 }).await;
+        let commit = desk.commit(ClaimDue::new(LANE.to_owned(), 10)).await;
         said.extend(text::rows(&commit));
         *counts.entry("EXPIRED".to_owned()).or_default() +=
             u32::try_from(commit.flows.len()).unwrap();

@@ -1,11 +1,13 @@
 //! Registry records and freezes.
 
+use bursar_core::dispatch::Rate;
 use bursar_core::four_eyes::Signature;
 use bursar_core::freezes::{Freeze, Scope};
 use bursar_core::ids::{DeliveryId, EndpointId, Seed};
 use bursar_core::payouts::Beneficiary;
 use bursar_core::registry::{
-    Alert, Anchor, ApiKey, BeneficiaryRecord, Content, Merchant, MerchantStatus, Role,
+    Alert, Anchor, ApiKey, BeneficiaryRecord, Content, DispatchShare, Merchant, MerchantStatus,
+    Role,
 };
 use bursar_core::webhooks::{
     Breaker, Endpoint, EventFilter, Health, PAYLOAD_VERSION, Secret, Settings, Status,
@@ -52,8 +54,12 @@ fn merchants() -> Vec<Merchant> {
         event_types: types.iter().map(|kind| (*kind).to_owned()).collect(),
         version: PAYLOAD_VERSION.to_owned(),
     };
-    let merchant =
-        |status, event_filters| Merchant { name: "Zoë's Shop".to_owned(), status, event_filters };
+    let merchant = |status, event_filters| Merchant {
+        name: "Zoë's Shop".to_owned(),
+        status,
+        event_filters,
+        dispatch: DispatchShare::default(),
+    };
     vec![
         merchant(MerchantStatus::Open, Vec::new()),
         merchant(MerchantStatus::Closed, Vec::new()),
@@ -61,6 +67,13 @@ fn merchants() -> Vec<Merchant> {
             MerchantStatus::Open,
             vec![filter(1, &["*"]), filter(2, &["payin.success", "payout.*"])],
         ),
+        Merchant {
+            dispatch: DispatchShare {
+                weight: 300,
+                rate_per_s: [("wallet".to_owned(), Rate::from_milli(2_500))].into(),
+            },
+            ..merchant(MerchantStatus::Open, Vec::new())
+        },
     ]
 }
 

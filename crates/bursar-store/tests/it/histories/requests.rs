@@ -318,7 +318,7 @@ fn webhook(world: &mut World) -> Body {
     match world.dice.below(10) {
         0 | 1 => requests::quarantine_delivery(world.dice.chance(70)),
         2 => {
-            let lane = world.dice.pick(&["payout", "submit:wallet", "webhook-lease"]);
+            let lane = world.dice.pick(&["payout", "submit:payout:wallet", "webhook-lease"]);
             requests::quarantine(lane, world.dice.chance(70))
         }
         3 => requests::cancel_deliveries(endpoint, 5),

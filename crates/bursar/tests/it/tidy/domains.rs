@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::sources;
 
 /// Used by every domain: the turn, the flow, the ledger, the records, and plain values.
-const SHARED: [&str; 11] = [
+const SHARED: [&str; 12] = [
+    "dispatch",
     "feed",
     "flow",
     "four_eyes",
@@ -35,7 +36,8 @@ const DOMAINS: [(&str, &[&str]); 6] = [
 const TABLES: [&str; 2] = ["flow/table.rs", "turn/request.rs"];
 
 /// What is below the domains uses them only in the tables, or where a record or setting is theirs.
-const BELOW: [(&str, &[&str]); 11] = [
+const BELOW: [(&str, &[&str]); 12] = [
+    ("dispatch", &[]),
     // A commit has freezes, and emitting an event creates deliveries.
     ("turn", &["freezes", "registry", "webhooks"]),
     ("flow", &[]),

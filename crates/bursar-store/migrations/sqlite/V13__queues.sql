@@ -1,0 +1,36 @@
+-- Payouts that wait to be sent wait in a queue of their channel, rank and merchant. The rank is 1, or 2 if the payout was
+-- scheduled.
+
+UPDATE due SET lane = 'submit:payout:' || substr(lane, length('submit:') + 1) || ':' ||
+    (SELECT CASE WHEN json_valid(f.state) AND json_extract(f.state, '$.flow.terms.scheduled_at') IS NOT NULL THEN 2 ELSE 1 END
+            || ':' || f.merchant FROM flows f WHERE f.id = due.flow)
+WHERE lane >= 'submit:' AND lane < 'submit;';
+
+-- What is known about each queue that is not empty: how many wait, where the first is, and the merchant's turn. A queue without a turn
+-- (pass) is asleep. Times are microseconds.
+CREATE TABLE queues (
+    grp TEXT NOT NULL,
+    merchant TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    waiting INTEGER NOT NULL,
+    first_due INTEGER NOT NULL,
+    first_flow BLOB NOT NULL,
+    parked_until INTEGER,
+    ready_at INTEGER NOT NULL,
+    pass INTEGER,
+    weight INTEGER NOT NULL,
+    limit_milli INTEGER,
+    PRIMARY KEY (grp, merchant, rank)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX queues_awake ON queues (grp, rank, pass, merchant) WHERE pass IS NOT NULL;
+CREATE INDEX queues_asleep ON queues (grp, rank, ready_at, merchant) WHERE pass IS NULL;
+
+INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, ready_at, weight)
+SELECT substr(d.lane, 1, length(d.lane) - length(f.merchant) - 3), f.merchant,
+       CAST(substr(d.lane, length(d.lane) - length(f.merchant) - 1, 1) AS INTEGER), count(*), min(d.due_at), X'00', min(d.due_at), 100
+FROM due d JOIN flows f ON f.id = d.flow WHERE d.lane >= 'submit:' AND d.lane < 'submit;' GROUP BY d.lane;
+UPDATE queues SET first_flow = (SELECT min(d.flow) FROM due d
+    WHERE d.lane = queues.grp || ':' || queues.rank || ':' || queues.merchant AND d.due_at = queues.first_due);
+
+-- A process of an earlier version knows no queues, and cannot commit any more.
+ALTER TABLE head RENAME COLUMN last_hash TO end_hash;
