@@ -198,7 +198,7 @@ async fn save_all(
     let passes: Vec<Option<i64>> = queues.iter().map(|(_, queue)| queue.pass).collect();
     let weights = queues.iter().map(|(_, queue)| i32::try_from(queue.weight).map_err(damaged));
     let weights = weights.collect::<Result<Vec<i32>, _>>()?;
-    let limits = queues.iter().map(|(_, queue)| queue.limit.map(|limit| limit.milli()));
+    let limits = queues.iter().map(|(_, queue)| queue.limit.map(Rate::milli));
     let limits = limits.map(|limit| limit.map(i32::try_from).transpose().map_err(damaged));
     let limits = limits.collect::<Result<Vec<Option<i32>>, _>>()?;
     let values: [&(dyn ToSql + Sync); 11] = [
