@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::dispatch::Settings;
 use crate::flow::host::Hosting;
 use crate::four_eyes::{Action, ApprovalRule};
 use crate::ids::BooksId;
@@ -18,6 +19,8 @@ pub struct Rules {
     pub books: BooksId,
     pub rulebook: Rulebook,
     pub channels: BTreeMap<String, Channel>,
+    /// Settings of dispatch by kind and channel, as `payout.wallet`.
+    pub dispatch: BTreeMap<String, Settings>,
     /// The fee of a payout for its merchant.
     pub payout_tariffs: BTreeMap<Currency, Tariff>,
     /// The fee of a pay-in for its merchant.
@@ -44,6 +47,7 @@ impl From<Rulebook> for Rules {
             books: BooksId::NONE,
             rulebook,
             channels: BTreeMap::new(),
+            dispatch: BTreeMap::new(),
             payout_tariffs: BTreeMap::new(),
             payin_tariffs: BTreeMap::new(),
             providers: BTreeMap::new(),

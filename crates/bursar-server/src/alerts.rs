@@ -110,6 +110,8 @@ pub(crate) async fn read_books(app: &App) -> Result<Books, Problem> {
         | Content::ApiKey(_)
         | Content::Anchor(_)
         | Content::ReportedPayment(_)
+        | Content::DispatchSettings(_)
+        | Content::DispatchState(_)
         | Content::Endpoint(_) => None,
     });
     Ok(Books { tallies, raised, reviews, outbox, alerts: alerts.collect(), restore })

@@ -146,6 +146,8 @@ impl Auditor {
             | Content::ApiKey(_)
             | Content::Anchor(_)
             | Content::ReportedPayment(_)
+            | Content::DispatchSettings(_)
+            | Content::DispatchState(_)
             | Content::Endpoint(_) => false,
         });
         let last = closings.last().copied().filter(|_| !is_raised);
@@ -228,6 +230,8 @@ impl Auditor {
                 | Content::ApiKey(_)
                 | Content::Alert(_)
                 | Content::ReportedPayment(_)
+                | Content::DispatchSettings(_)
+                | Content::DispatchState(_)
                 | Content::Endpoint(_) => None,
             });
             let mut after = known.as_ref().map_or(0, |(Anchor { sequence, .. }, _)| *sequence);

@@ -162,6 +162,8 @@ impl Keys {
             | Content::Alert(_)
             | Content::Anchor(_)
             | Content::ReportedPayment(_)
+            | Content::DispatchSettings(_)
+            | Content::DispatchState(_)
             | Content::Endpoint(_) => None,
         });
         self.remember(digest, caller.clone());

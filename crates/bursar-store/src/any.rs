@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bursar_core::dispatch::{Queue, QueueKey};
+use bursar_core::dispatch::{CycleFilter, CycleRow, Queue, QueueKey};
 use bursar_core::feed::{AuditEntry, Cursor, FeedEvent};
 use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
@@ -338,6 +338,7 @@ impl Query for AnyStore {
         all_reviews() -> Vec<Review>;
         tallies(prefix: &str) -> BTreeMap<String, Tally>;
         queues() -> Vec<(QueueKey, Queue)>;
+        cycles(filter: &CycleFilter, limit: u32) -> Vec<CycleRow>;
         closings() -> Vec<Closing>;
         closed_accounts(seq: u64) -> Vec<ClosedAccount>;
         closed_rows(commits: (u64, u64)) -> Vec<(u64, ClosedAccount)>;

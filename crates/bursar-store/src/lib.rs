@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
-use bursar_core::dispatch::{Queue, QueueKey};
+use bursar_core::dispatch::{CycleFilter, CycleRow, Queue, QueueKey};
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
@@ -109,6 +109,13 @@ pub trait Query: Lookup {
 
     /// All queues of flows that wait to be sent, in the order of their keys.
     fn queues(&mut self) -> impl Future<Output = Result<Vec<(QueueKey, Queue)>, StoreError>>;
+
+    /// Cycles of dispatch that are over, latest first.
+    fn cycles(
+        &mut self,
+        filter: &CycleFilter,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<CycleRow>, StoreError>>;
 
     /// All closings, in order.
     fn closings(&mut self) -> impl Future<Output = Result<Vec<Closing>, StoreError>>;

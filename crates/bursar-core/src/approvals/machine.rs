@@ -27,6 +27,7 @@ impl Kind for Approval {
         merchant_events: &[],
         lanes: &[LaneInfo { name: LANE, scope: LaneScope::Kind }],
         waiting: &["PROPOSED"],
+        sending: &[],
         outbox: None,
     };
     type Call = Never;

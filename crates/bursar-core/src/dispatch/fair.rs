@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 
+use super::pace::after;
 use super::queue::{Charge, Position, Queue, QueueKey, Rank, TurnChange};
+use super::rate::Rate;
 use crate::ids::FlowId;
 
 /// A claim of due flows in the queues of a group.
@@ -50,7 +52,7 @@ pub fn shares(heads: &[Head], claim: &QueueClaim) -> Vec<u32> {
         turns.offer(&head.key, Supply::Counted { place, left });
     }
     for slot in (claim.served..).take(usize::try_from(claim.limit).unwrap_or(usize::MAX)) {
-        let Some(Taken::Counted(place)) = turns.next(slot) else { break };
+        let Some(Taken::Counted(place)) = turns.next(slot, None) else { break };
         if let Some(share) = shares.get_mut(place) {
             *share = share.saturating_add(1);
         }
@@ -81,12 +83,24 @@ pub(crate) struct Turns {
     places: BTreeMap<QueueKey, Place>,
     /// What was taken, by merchant.
     charges: BTreeMap<String, i64>,
+    limits: BTreeMap<String, Limit>,
     /// Queues of frozen merchants, which must fall asleep.
     left: Vec<QueueKey>,
 }
 
+/// The limit of a merchant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limit {
+    pub(crate) rate: Rate,
+    /// When the next one may be sent.
+    pub(crate) next: Timestamp,
+    /// Slots are given out up to here.
+    pub(crate) until: Timestamp,
+}
+
 #[derive(Debug, Clone)]
 struct Place {
+    limit: Option<Rate>,
     weight: u32,
     pass: i64,
     /// It was asleep, and joins at this turn.
@@ -110,18 +124,25 @@ impl Turns {
             let least = least.get(&key.rank).copied().unwrap_or_default();
             let joined_at = queue.pass.is_none().then_some(least);
             let (pass, weight) = (queue.pass.unwrap_or(least), queue.weight);
-            (key, Place { weight, pass, joined_at, supply: None })
+            (key, Place { limit: queue.limit, weight, pass, joined_at, supply: None })
         };
         Self {
             left: awake.map(|head| head.key).collect(),
             places: open.into_iter().map(place).collect(),
             charges: BTreeMap::new(),
+            limits: BTreeMap::new(),
         }
     }
 
     /// Whether queues must fall asleep.
-    pub(crate) fn has_frozen(&self) -> bool {
-        !self.left.is_empty()
+    pub(crate) fn has_sleepers(&self) -> bool {
+        !self.left.is_empty() || self.places.keys().any(|key| self.parked(key).is_some())
+    }
+
+    /// Until when nothing of a merchant can be sent, beyond the slots that are given out now.
+    fn parked(&self, key: &QueueKey) -> Option<Timestamp> {
+        let limit = self.limits.get(&key.merchant).filter(|limit| limit.next > limit.until)?;
+        Some(limit.next)
     }
 
     /// What a queue offers from now on.
@@ -131,13 +152,29 @@ impl Turns {
         }
     }
 
-    /// Takes due flows in turn: of the queues that were read, then of others, which came in this turn.
+    /// How often flows of a merchant may be sent, and when the next one may.
+    pub(crate) fn limit(&mut self, merchant: String, limit: Limit) {
+        self.limits.insert(merchant, limit);
+    }
+
+    /// The merchants that have a limit in the queues that were read.
+    pub(crate) fn limited(&self) -> BTreeMap<String, Rate> {
+        let limited = self.places.iter();
+        limited.filter_map(|(key, place)| Some((key.merchant.clone(), place.limit?))).collect()
+    }
+
+    /// When the next flow of each merchant with a limit may be sent, if any was taken.
+    pub(crate) fn used_limits(&self) -> impl Iterator<Item = (&String, &Limit)> {
+        self.limits.iter().filter(|(merchant, _)| self.charges.contains_key(*merchant))
+    }
+
+    /// Takes due flows in turn, one for each slot: of the queues that were read, then of others, which came in this turn.
     pub(crate) fn take(
         &mut self,
         mut due: Vec<(QueueKey, Position)>,
         served: u64,
-        limit: usize,
-    ) -> Vec<FlowId> {
+        slots: impl IntoIterator<Item = Timestamp>,
+    ) -> Vec<(FlowId, Timestamp)> {
         due.sort_unstable();
         let mut guests: Vec<(Rank, Position)> = Vec::new();
         let mut offers: BTreeMap<QueueKey, VecDeque<FlowId>> = BTreeMap::new();
@@ -152,20 +189,27 @@ impl Turns {
             self.offer(&key, Supply::Flows(flows));
         }
         guests.sort_unstable();
+        let mut guests = guests.into_iter();
         let mut taken = Vec::new();
-        for slot in (served..).take(limit) {
-            let Some(Taken::Flow(id)) = self.next(slot) else { break };
-            taken.push(id);
+        for (slot, at) in (served..).zip(slots) {
+            let next = match self.next(slot, Some(at)) {
+                Some(Taken::Flow(id)) => Some(id),
+                Some(Taken::Counted(_)) | None => guests.next().map(|(_, (_, id))| id),
+            };
+            let Some(id) = next else { break };
+            taken.push((id, at));
         }
-        let guests = guests.into_iter().map(|(_, (_, id))| id);
-        let rest = limit.saturating_sub(taken.len());
-        taken.extend(guests.take(rest));
         taken
     }
 
-    /// Takes the next flow, for a slot with this number.
-    fn next(&mut self, slot: u64) -> Option<Taken> {
-        let with_more = || self.places.iter().filter(|(_, place)| place.has_more());
+    /// Takes the next flow, for a slot with this number and time.
+    fn next(&mut self, slot: u64, at: Option<Timestamp>) -> Option<Taken> {
+        let is_free = |key: &QueueKey| {
+            let limit = self.limits.get(&key.merchant);
+            limit.is_none_or(|limit| at.is_none_or(|at| limit.next <= at))
+        };
+        let with_more =
+            || self.places.iter().filter(|(key, place)| place.has_more() && is_free(key));
         let floor = floor_of(slot).filter(|rank| with_more().any(|(key, _)| key.rank == *rank));
         let rank = floor.or_else(|| with_more().map(|(key, _)| key.rank).min())?;
         let next = with_more().filter(|(key, _)| key.rank == rank);
@@ -179,6 +223,9 @@ impl Turns {
                 place.pass = place.pass.saturating_add(by);
             }
         }
+        if let (Some(limit), Some(at)) = (self.limits.get_mut(&key.merchant), at) {
+            limit.next = after(at.max(limit.next), limit.rate.interval());
+        }
         let charge = self.charges.entry(key.merchant).or_default();
         *charge = charge.saturating_add(by);
         Some(taken)
@@ -186,15 +233,16 @@ impl Turns {
 
     /// What the claims change about the turns.
     pub(crate) fn into_changes(self, group: &str) -> (Vec<(QueueKey, TurnChange)>, Vec<Charge>) {
-        let left = self.left.into_iter().map(|key| (key, TurnChange::Leaves));
-        if self.charges.is_empty() {
-            return (left.collect(), Vec::new());
+        let mut changes: Vec<(QueueKey, TurnChange)> = Vec::new();
+        for (key, place) in &self.places {
+            let joined = place.joined_at.filter(|_| !self.charges.is_empty());
+            let parked = self.parked(key).map(TurnChange::Parks);
+            let change = parked.or(joined.map(TurnChange::Joins));
+            changes.extend(change.map(|change| (key.clone(), change)));
         }
-        let joined = self.places.into_iter();
-        let joined =
-            joined.filter_map(|(key, place)| Some((key, TurnChange::Joins(place.joined_at?))));
+        changes.extend(self.left.into_iter().map(|key| (key, TurnChange::Leaves)));
         let charge = |(merchant, by)| Charge { group: group.to_owned(), merchant, by };
-        (left.chain(joined).collect(), self.charges.into_iter().map(charge).collect())
+        (changes, self.charges.into_iter().map(charge).collect())
     }
 }
 

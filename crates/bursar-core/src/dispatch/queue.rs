@@ -61,6 +61,9 @@ pub struct Waits<'f> {
 /// Prefix of the lanes of all queues.
 pub const QUEUES: &str = "submit:";
 
+/// Prefix of the lanes of flows that are being sent, by channel.
+pub const LEASES: &str = "lease:";
+
 /// The queues of a kind and a channel together: what a claim names.
 pub fn queue_group(kind: &str, channel: &str) -> String {
     format!("{QUEUES}{kind}:{channel}")

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{Change, ClaimDue, ClaimReply, FailureCause, Machine as _, each};
-use crate::dispatch::{Position, group_parts, is_group};
+use super::{Change, ClaimDue, ClaimReply, FailureCause, Flow, Machine as _, each};
+use crate::dispatch::{Position, is_group};
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
@@ -15,23 +15,16 @@ const FAILURES_MAX: u32 = 7;
 impl Draft<'_> {
     /// Makes the due step of every claimed flow of the lane.
     pub(crate) fn claim_due(&mut self, claim: &ClaimDue, admission: &Admission) -> ClaimReply {
-        let mut claimed = ClaimReply::default();
-        if self.is_group_frozen(&claim.lane) {
-            return ClaimReply { is_frozen: true, ..claimed };
-        }
-        let due = self.due(claim, admission.now);
-        if is_group(&claim.lane) && self.turns(&claim.lane).has_frozen() {
-            self.mark_written(admission);
-        }
-        for id in due {
-            let Some(flow) = self.shared(id) else { continue };
-            let name = flow.name();
-            let advanced = each!(&flow.state, it => it.on_due(&flow, self, admission));
-            match advanced {
-                Ok(_) => claimed.flows.push(name),
-                Err(rejection) => self.defer(id, rejection, &mut claimed.refused, admission),
+        let mut claimed = if is_group(&claim.lane) {
+            self.claim_group(claim, admission)
+        } else {
+            let mut claimed = ClaimReply::default();
+            for id in self.due(claim, admission.now) {
+                self.step_due(id, &mut claimed, admission);
             }
-        }
+            self.count_recovered(&claim.lane, claimed.flows.len());
+            claimed
+        };
         // Unreadable flows stay due; the flows behind them are claimed nevertheless.
         let unreadable = self.unreadable().iter().map(|id| {
             let id = id.to_string();
@@ -41,10 +34,35 @@ impl Draft<'_> {
         claimed
     }
 
-    /// Whether the channel of a group of queues is frozen. Its flows are not written: they wait in their order.
-    fn is_group_frozen(&self, lane: &str) -> bool {
-        let channel = group_parts(lane).map(|(_, channel)| channel);
-        channel.is_some_and(|channel| self.control().is_channel_at_rest(channel))
+    /// Makes the due step of one flow.
+    pub(crate) fn step_due(&mut self, id: FlowId, claimed: &mut ClaimReply, at: &Admission) {
+        self.step(id, claimed, at, |draft, flow| {
+            each!(&flow.state, it => it.on_due(flow, draft, at)).map(drop)
+        });
+    }
+
+    /// Ends a flow that has missed its cut-off.
+    pub(crate) fn step_expired(&mut self, id: FlowId, claimed: &mut ClaimReply, at: &Admission) {
+        self.step(
+            id,
+            claimed,
+            at,
+            |draft, flow| each!(&flow.state, it => it.on_cut_off(flow, draft, at)),
+        );
+    }
+
+    fn step(
+        &mut self,
+        id: FlowId,
+        claimed: &mut ClaimReply,
+        at: &Admission,
+        make: impl FnOnce(&mut Self, &Flow) -> Result<(), Rejection>,
+    ) {
+        let Some(flow) = self.shared(id) else { return };
+        match make(self, &flow) {
+            Ok(()) => claimed.flows.push(flow.name()),
+            Err(rejection) => self.defer(id, rejection, &mut claimed.refused, at),
+        }
     }
 
     /// Defers a flow whose step was rejected, and reports the rejection.
@@ -98,16 +116,15 @@ impl Draft<'_> {
     pub(crate) fn due(&mut self, claim: &ClaimDue, now: Timestamp) -> Vec<FlowId> {
         let ClaimDue { lane, limit, served } = claim;
         let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
-        let waiting = self.flows().filter(|flow| flow.waits_in(lane));
-        let due = waiting.filter_map(|flow| Some((flow.due_at().filter(|at| *at <= now)?, flow)));
-        if let Some((_, channel)) = group_parts(lane) {
-            let frozen = self.control().merchants_at_rest(channel);
-            let open = due.filter(|(_, flow)| !frozen.contains(&flow.merchant.as_str()));
-            let queued = open.filter_map(|(at, flow)| Some((flow.queue()?, (at, flow.id))));
-            let queued = queued.collect();
-            return self.turns(lane).take(queued, *served, limit);
+        if is_group(lane) {
+            let (queued, slots) = (self.queued(lane, now), std::iter::repeat_n(now, limit));
+            let taken = self.turns(lane).take(queued, *served, slots);
+            return taken.into_iter().map(|(id, _)| id).collect();
         }
-        let mut due: Vec<Position> = due.map(|(at, flow)| (at, flow.id)).collect();
+        let waiting = self.flows().filter(|flow| flow.waits_in(lane));
+        let due =
+            waiting.filter_map(|flow| Some((flow.due_at().filter(|at| *at <= now)?, flow.id)));
+        let mut due: Vec<Position> = due.collect();
         due.sort_unstable();
         due.into_iter().map(|(_, id)| id).take(limit).collect()
     }

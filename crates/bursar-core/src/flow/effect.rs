@@ -23,8 +23,10 @@ pub struct Slot {
     pub pool: Pool,
     /// The size of the pool, if the flow's records define it; otherwise the scheduler knows it.
     pub size: Option<u32>,
-    /// When the call starts; rate limits per second count from here.
+    /// When the call starts, not before; rate limits count from here.
     pub at: Timestamp,
+    /// The call does not start after this time, if it has a slot of its own.
+    pub until: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

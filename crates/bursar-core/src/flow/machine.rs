@@ -36,6 +36,8 @@ pub struct KindInfo {
     pub lanes: &'static [LaneInfo],
     /// The statuses in which a flow waits in a lane.
     pub waiting: &'static [&'static str],
+    /// The statuses in which a flow is being sent: they count against the concurrency of its channel.
+    pub sending: &'static [&'static str],
     /// How its workflows are started, if a Temporal cluster can drive its flows.
     pub outbox: Option<OutboxInfo>,
 }
@@ -246,6 +248,11 @@ pub trait Kind: Clone + Debug + Eq + Serialize + DeserializeOwned {
     /// The outcome of a call whose worker panicked or did not report before the lease ended.
     fn lost(effect: &Effect, call: &Self::Call, detail: &str) -> Self::Outcome;
 
+    /// The outcome of a call that was not started in its slot.
+    fn missed(_effect: &Effect, _call: &Self::Call) -> Option<Self::Outcome> {
+        None
+    }
+
     fn observe<'o>(_call: &'o Self::Call, _outcome: &'o Self::Outcome) -> Observation<'o> {
         Observation::Nothing
     }
@@ -268,6 +275,11 @@ pub(crate) trait Machine: Kind {
         draft: &mut Draft<'_>,
         at: &Admission,
     ) -> Result<Progress, Rejection>;
+
+    /// The flow has missed its cut-off: it ends, if nothing of it can have been sent.
+    fn on_cut_off(&self, _: &Flow, _: &mut Draft<'_>, _: &Admission) -> Result<(), Rejection> {
+        Ok(())
+    }
 
     /// Makes the step for the outcome of an effect.
     fn on_outcome(

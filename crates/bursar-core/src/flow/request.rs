@@ -2,12 +2,12 @@
 //! turns fail.
 
 use super::{Listed as _, Machine as _, Outcome, Planners, each};
-use crate::dispatch::is_group;
+use crate::dispatch::{Rest, is_group, plan_claim, plan_claim_second};
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
 use crate::rules::Rules;
-use crate::turn::{Decide, Draft, Reads, asks};
+use crate::turn::{Decide, Draft, ReadSet, Reads, asks};
 
 #[derive(Debug, Clone)]
 pub enum Request {
@@ -73,8 +73,10 @@ pub struct ClaimReply {
     pub flows: Vec<String>,
     /// Flows whose step was rejected. They are deferred, and an operator must look at them.
     pub refused: Vec<(String, Rejection)>,
-    /// The channel of the lane is frozen: nothing was claimed.
-    pub is_frozen: bool,
+    /// Why no more can be claimed in the queues of the channel, if so.
+    pub rest: Option<Rest>,
+    /// Settings limit the channel: the number that may be sent at once counts over all processes.
+    pub is_limited: bool,
     /// Deliveries that became dead letters because their turns kept failing.
     pub dead_lettered: Vec<String>,
 }
@@ -107,11 +109,21 @@ impl Decide for Ready<'_> {
                 // It may release money, which a restore may forbid.
                 reads.plan.control |= matches!(report.outcome, Outcome::Payout(_));
             }
-            Request::ClaimDue(claim) => reads.plan.add_due_claim(claim, at.now),
+            Request::ClaimDue(claim) => {
+                reads.plan.add_due_claim(claim, at.now);
+                plan_claim(&claim.lane, reads);
+            }
             Request::Quarantine(Quarantine { lane, .. }) => {
                 reads.plan.add_claim(&ClaimDue::new(lane.clone(), 1), at.now);
                 reads.plan.control |= is_group(lane);
             }
+        }
+    }
+
+    fn plan_second(&self, first: &ReadSet, reads: &mut Reads<'_>) {
+        match *self {
+            Request::ClaimDue(claim) => plan_claim_second(&claim.lane, first, reads),
+            Request::EffectOutcome(_) | Request::Quarantine(_) => {}
         }
     }
 

@@ -50,6 +50,13 @@ macro_rules! flows {
                 }
             }
 
+            /// The outcome if it was not started in its slot. Nothing was sent.
+            pub fn missed(&self) -> Option<Outcome> {
+                match &self.call {
+                    $(Call::$Kind(call) => missed::<$ty>(self, call),)*
+                }
+            }
+
             /// How its outcome counts in the statistics of a host.
             pub fn observe<'o>(&'o self, outcome: &'o Outcome) -> Observation<'o> {
                 match (&self.call, outcome) {
@@ -166,6 +173,10 @@ pub trait Listed: Kind {
 /// Generic, so that a kind without effects has no unreachable arm.
 fn lost<K: Listed>(effect: &Effect, call: &K::Call, detail: &str) -> Outcome {
     K::into_outcome(K::lost(effect, call, detail))
+}
+
+fn missed<K: Listed>(effect: &Effect, call: &K::Call) -> Option<Outcome> {
+    K::missed(effect, call).map(K::into_outcome)
 }
 
 fn observe<'o, K: Kind>(call: &'o K::Call, outcome: &'o K::Outcome) -> Observation<'o> {

@@ -203,6 +203,7 @@ impl Ledger {
             tallies: Vec::new(),
             queues: Vec::new(),
             charges: Vec::new(),
+            cycles: Vec::new(),
             closings: Vec::new(),
             keys: Vec::new(),
             events: Vec::new(),

@@ -28,6 +28,7 @@ impl Kind for PayIn {
         merchant_events: &["payin.pending", "payin.success", "payin.contradicted", "payin.failed"],
         lanes: &[],
         waiting: &[],
+        sending: &[],
         outbox: None,
     };
     type Call = Never;

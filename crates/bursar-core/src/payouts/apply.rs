@@ -221,7 +221,9 @@ impl Payout {
         let is_frozen = draft.control().is_frozen(&self.terms.channel, &flow.merchant);
         let rows = self.reported(flow.id, channel, draft);
         let restored = self.restored(draft).map(|at| Restored { at, report: rows.as_ref() });
-        let context = Context { now: at.now, channel, is_frozen, restored };
+        let send_time = draft.send_time();
+        let send_at = send_time.map_or(at.now, |time| time.at);
+        let context = Context { now: at.now, send_at, channel, is_frozen, restored };
         let Some(advance) = advance(self, event, &context)? else { return Ok(()) };
         let Advance { step, is_notified, is_new_version } = advance;
         if is_notified {
@@ -235,7 +237,7 @@ impl Payout {
             draft.rely_on_control();
         }
         if let Some(effect) = step.effect {
-            draft.send(Call::effect(flow, &payout, effect, at.now));
+            draft.send(Call::effect(flow, &payout, effect, (at.now, send_time)));
         }
         let flow = flow.advanced(payout, Change { is_new_version, is_notified }, at.now);
         if is_notified {

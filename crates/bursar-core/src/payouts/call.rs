@@ -4,6 +4,7 @@ use super::beneficiary::Beneficiary;
 use super::event::{Answer, Event, Outcome};
 use super::state::Payout;
 use super::step;
+use crate::dispatch::SendTime;
 use crate::flow::{self, Effect, Flow, Pool, Slot};
 use crate::money::Money;
 
@@ -28,10 +29,11 @@ impl Call {
         flow: &Flow,
         payout: &Payout,
         effect: step::Effect,
-        at: jiff::Timestamp,
+        (now, send_time): (jiff::Timestamp, Option<SendTime>),
     ) -> Effect {
         let channel = &payout.terms.channel;
-        let slot = || Slot { pool: Pool::Channel(channel.clone()), size: None, at };
+        let (at, until) = send_time.map_or((now, None), |time| (time.at, Some(time.until)));
+        let slot = || Slot { pool: Pool::Channel(channel.clone()), size: None, at, until };
         let (attempt, lease_until, slot, order) = match effect {
             step::Effect::Submit { attempt, r#try, lease_until } => {
                 let amount = payout.terms.funds.amount;
@@ -47,6 +49,14 @@ impl Call {
         let call = Self { channel: channel.clone(), reference, order };
         let call = flow::Call::Payout(Box::new(call));
         Effect { flow: flow.id, attempt, lease_until, slot, call }
+    }
+
+    /// The submission was not made in time.
+    pub(super) fn missed(&self, effect: &Effect) -> Option<Event> {
+        let Order::Submit { r#try, .. } = self.order else { return None };
+        let detail = "its slot was missed".to_owned();
+        let outcome = Outcome::NotSent { detail, is_ours: true };
+        Some(Event::Submitted { attempt: effect.attempt, r#try, outcome })
     }
 
     pub(super) fn lost(&self, effect: &Effect, detail: &str) -> Event {

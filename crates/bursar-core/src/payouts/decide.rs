@@ -44,6 +44,7 @@ pub(super) fn due(mut payout: Payout, context: &Context<'_>) -> Step {
         State::Success
         | State::Failed { .. }
         | State::Cancelled
+        | State::Expired
         | State::Returned
         | State::LateSuccess => Step::stays(payout),
     }
@@ -59,7 +60,7 @@ fn submit(mut payout: Payout, context: &Context<'_>) -> Step {
         let state = if is_scheduled { scheduled } else { State::Ready { not_before } };
         return Step::to(payout, state, &[]);
     }
-    let lease_until = later(context.now, clocks.submit_timeout.saturating_add(LEASE_SLACK));
+    let lease_until = later(context.send_at, clocks.submit_timeout.saturating_add(LEASE_SLACK));
     let Some(attempt) = payout.attempts.last_mut() else { return Step::stays(payout) };
     attempt.tries = attempt.tries.saturating_add(1);
     attempt.sent_by = Some(lease_until);
@@ -81,6 +82,7 @@ fn ask(mut payout: Payout, context: &Context<'_>) -> Step {
         | State::Success
         | State::Failed { .. }
         | State::Cancelled
+        | State::Expired
         | State::Returned
         | State::LateSuccess => return Step::stays(payout),
     }
@@ -114,7 +116,9 @@ pub(super) fn decide(
         State::Success | State::LateSuccess | State::Returned => {
             decide_settled(payout, new_evidence)
         }
-        State::Failed { .. } | State::Cancelled => decide_released(payout, new_evidence),
+        State::Failed { .. } | State::Cancelled | State::Expired => {
+            decide_released(payout, new_evidence)
+        }
     }
 }
 
@@ -276,6 +280,7 @@ fn accepted(payout: Payout, context: &Context<'_>) -> Step {
         | State::Success
         | State::Failed { .. }
         | State::Cancelled
+        | State::Expired
         | State::Returned
         | State::LateSuccess => Step::stays(payout),
     }
@@ -312,6 +317,7 @@ fn unknown(payout: Payout, context: &Context<'_>) -> Step {
         | State::Success
         | State::Failed { .. }
         | State::Cancelled
+        | State::Expired
         | State::Returned
         | State::LateSuccess => Step::stays(payout),
     }
@@ -345,6 +351,7 @@ fn not_sent(payout: Payout, context: &Context<'_>) -> Step {
         | State::Success
         | State::Failed { .. }
         | State::Cancelled
+        | State::Expired
         | State::Returned
         | State::LateSuccess => Step::stays(payout),
     }

@@ -29,6 +29,8 @@ pub enum Event {
         evidence: Evidence,
     },
     CancelAsked,
+    /// The window of the channel has closed.
+    CutOff,
     /// A decision waits for what the channel says after a restore.
     RecheckAsked,
     Decided(ManualDecision),
@@ -56,6 +58,7 @@ impl Event {
             Self::Due
             | Self::EvidenceReceived { .. }
             | Self::CancelAsked
+            | Self::CutOff
             | Self::RecheckAsked
             | Self::Decided(_) => None,
         }

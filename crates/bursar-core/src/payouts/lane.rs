@@ -3,14 +3,15 @@
 use jiff::Timestamp;
 
 use super::state::{Payout, State};
-use crate::dispatch::{Rank, Waits};
+use crate::dispatch::{LEASES, Rank, Waits};
 use crate::flow::{Due, LaneInfo, LaneScope};
 
 /// The lanes in which the embedded engine claims due payouts.
 pub(super) const LANES: [LaneInfo; 3] = [
     LaneInfo { name: LANE, scope: LaneScope::Kind },
-    LaneInfo { name: SUBMIT_LANE, scope: LaneScope::Queue },
+    // What was not answered comes before what is sent next.
     LaneInfo { name: LEASE_LANE, scope: LaneScope::Channel },
+    LaneInfo { name: SUBMIT_LANE, scope: LaneScope::Queue },
 ];
 
 /// Lane of payouts that wait for anything but submission and its outcome.
@@ -29,7 +30,7 @@ pub fn lease_lane(channel: &str) -> String {
 
 /// Prefixes of these lanes.
 const SUBMIT_LANE: &str = "submit:payout:";
-const LEASE_LANE: &str = "lease:";
+const LEASE_LANE: &str = LEASES;
 
 impl Payout {
     pub fn due(&self) -> Option<Due> {
@@ -80,6 +81,7 @@ impl Payout {
             | State::Success
             | State::Failed { .. }
             | State::Cancelled
+            | State::Expired
             | State::Returned
             | State::LateSuccess => None,
         }

@@ -29,7 +29,7 @@ use crate::rejection::Rejection;
 use crate::rules::Rules;
 use crate::turn::{Draft, ReadPlan, Reads};
 
-const EVENTS: [&str; 11] = [
+const EVENTS: [&str; 12] = [
     "payout.scheduled",
     "payout.ready",
     "payout.submitting",
@@ -39,6 +39,7 @@ const EVENTS: [&str; 11] = [
     "payout.success",
     "payout.failed",
     "payout.cancelled",
+    "payout.expired",
     "payout.returned",
     "payout.late_success",
 ];
@@ -51,6 +52,7 @@ impl Kind for Payout {
         merchant_events: &EVENTS,
         lanes: &LANES,
         waiting: &["SCHEDULED", "READY", "SUBMITTING", "UNCONFIRMED", "PROCESSING", "STUCK"],
+        sending: &["SUBMITTING"],
         outbox: Some(OutboxInfo { name: "start_payout", lane: "outbox:PAYOUT_SAGA_REQUESTED" }),
     };
     type Call = Call;
@@ -125,6 +127,10 @@ impl Kind for Payout {
         call.lost(effect, detail)
     }
 
+    fn missed(effect: &flow::Effect, call: &Call) -> Option<Event> {
+        call.missed(effect)
+    }
+
     fn observe<'o>(call: &'o Call, event: &'o Event) -> Observation<'o> {
         let detail = event.detail();
         Observation::Channel {
@@ -162,6 +168,15 @@ impl Machine for Payout {
         Ok(Progress::On)
     }
 
+    fn on_cut_off(
+        &self,
+        flow: &Flow,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<(), Rejection> {
+        self.advance(flow, &Event::CutOff, draft, at)
+    }
+
     fn on_outcome(
         &self,
         flow: &Flow,
@@ -186,7 +201,7 @@ impl Machine for Payout {
         if event.is_none() && self.recheck_due().is_some() {
             return NextAction::Effect { activity: QUERY, timeout: channel.clocks.query_timeout };
         }
-        let context = Context { now, channel, is_frozen: false, restored: None };
+        let context = Context { now, send_at: now, channel, is_frozen: false, restored: None };
         match advance(self, event.unwrap_or(&Event::Due), &context) {
             Ok(Some(advance)) => action(&advance.step, &channel.clocks),
             Ok(None) | Err(_) => NextAction::Record,
@@ -205,7 +220,7 @@ impl Machine for Payout {
     fn check(&self, _flow: &Flow, name: &str, books: &mut Verifier<'_>) {
         let ending = match self.state {
             State::Success | State::LateSuccess | State::Returned => Some(Ending::Settled),
-            State::Failed { .. } | State::Cancelled => Some(Ending::Released),
+            State::Failed { .. } | State::Cancelled | State::Expired => Some(Ending::Released),
             State::Scheduled { .. }
             | State::Ready { .. }
             | State::Submitting { .. }
@@ -252,6 +267,7 @@ fn action(step: &Step, clocks: &Clocks) -> NextAction {
         | State::Success
         | State::Failed { .. }
         | State::Cancelled
+        | State::Expired
         | State::Returned
         | State::LateSuccess => NextAction::Record,
     }

@@ -12,6 +12,7 @@ impl Payout {
             State::Success
             | State::Failed { .. }
             | State::Cancelled
+            | State::Expired
             | State::Returned
             | State::LateSuccess => {
                 (self.case.is_some() && !self.is_case_closed).then_some(ReviewReason::Case)
@@ -52,6 +53,7 @@ impl Payout {
             | State::Success
             | State::Failed { .. }
             | State::Cancelled
+            | State::Expired
             | State::Returned
             | State::LateSuccess => None,
         }

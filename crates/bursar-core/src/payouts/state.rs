@@ -61,15 +61,36 @@ pub struct Terms {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    Scheduled { until: Timestamp },
-    Ready { not_before: Timestamp },
-    Submitting { lease_until: Timestamp },
-    Unconfirmed { asked: u32, not_found: u32, wait: Wait },
-    Processing { polls: u32, deadline: Timestamp, wait: Wait },
-    Stuck { reason: StuckReason, wait: Wait },
+    Scheduled {
+        until: Timestamp,
+    },
+    Ready {
+        not_before: Timestamp,
+    },
+    Submitting {
+        lease_until: Timestamp,
+    },
+    Unconfirmed {
+        asked: u32,
+        not_found: u32,
+        wait: Wait,
+    },
+    Processing {
+        polls: u32,
+        deadline: Timestamp,
+        wait: Wait,
+    },
+    Stuck {
+        reason: StuckReason,
+        wait: Wait,
+    },
     Success,
-    Failed { reason: String },
+    Failed {
+        reason: String,
+    },
     Cancelled,
+    /// It missed the cut-off of its channel.
+    Expired,
     Returned,
     LateSuccess,
 }
@@ -163,6 +184,7 @@ impl State {
             Self::Success => "SUCCESS",
             Self::Failed { .. } => "FAILED",
             Self::Cancelled => "CANCELLED",
+            Self::Expired => "EXPIRED",
             Self::Returned => "RETURNED",
             Self::LateSuccess => "LATE_SUCCESS",
         }
@@ -180,6 +202,7 @@ impl State {
             Self::Success => "payout.success",
             Self::Failed { .. } => "payout.failed",
             Self::Cancelled => "payout.cancelled",
+            Self::Expired => "payout.expired",
             Self::Returned => "payout.returned",
             Self::LateSuccess => "payout.late_success",
         }
@@ -197,6 +220,7 @@ impl State {
             | Self::Processing { .. }
             | Self::Success
             | Self::Cancelled
+            | Self::Expired
             | Self::Returned
             | Self::LateSuccess => None,
         }
@@ -221,6 +245,7 @@ impl State {
             | Self::Success
             | Self::Failed { .. }
             | Self::Cancelled
+            | Self::Expired
             | Self::Returned
             | Self::LateSuccess => None,
         }
@@ -238,6 +263,7 @@ impl State {
             Self::Success
             | Self::Failed { .. }
             | Self::Cancelled
+            | Self::Expired
             | Self::Returned
             | Self::LateSuccess => None,
         }

@@ -17,6 +17,8 @@ use crate::rejection::Rejection;
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'c> {
     pub now: Timestamp,
+    /// When a submission that is planned now is sent.
+    pub send_at: Timestamp,
     pub channel: &'c Channel,
     /// While it is frozen, no new submission is sent.
     pub is_frozen: bool,
@@ -124,6 +126,7 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
             Ok(decide(payout, new_evidence, context))
         }
         Event::CancelAsked => cancel(payout, context),
+        Event::CutOff => Ok(expire(payout, context)),
         Event::Decided(decision) => ruled(payout, decision, context),
     }
 }
@@ -183,6 +186,7 @@ pub(super) fn asked(payout: &mut Payout, is_not_found: bool, context: &Context<'
         | State::Success
         | State::Failed { .. }
         | State::Cancelled
+        | State::Expired
         | State::Returned
         | State::LateSuccess => {}
     }
@@ -237,8 +241,17 @@ fn cancel(payout: Payout, context: &Context<'_>) -> Result<Step, Rejection> {
         | State::Success
         | State::Failed { .. }
         | State::Cancelled
+        | State::Expired
         | State::Returned
         | State::LateSuccess => Err(Rejection::NotCancellable { status: payout.state.status() }),
+    }
+}
+
+/// Ends a payout that missed its cut-off. What may have been sent, or waits for an answer after a restore, goes on.
+fn expire(payout: Payout, context: &Context<'_>) -> Step {
+    match cancel(payout.clone(), context) {
+        Ok(step) => Step { payout: Payout { state: State::Expired, ..step.payout }, ..step },
+        Err(_) => Step::stays(payout),
     }
 }
 

@@ -103,7 +103,9 @@ impl Draft<'_> {
             | Content::Beneficiary(_)
             | Content::ApiKey(_)
             | Content::Endpoint(_)
-            | Content::ReportedPayment(_) => {
+            | Content::ReportedPayment(_)
+            | Content::DispatchSettings(_)
+            | Content::DispatchState(_) => {
                 self.note((actor, change.action()), &record.id, "", admission);
             }
         }
@@ -147,7 +149,9 @@ impl Draft<'_> {
                 | Content::Alert(_)
                 | Content::Anchor(_)
                 | Content::Endpoint(_)
-                | Content::ReportedPayment(_),
+                | Content::ReportedPayment(_)
+                | Content::DispatchSettings(_)
+                | Content::DispatchState(_),
             )
             | None => Err(Rejection::UnknownMerchant { merchant: id.chars().take(80).collect() }),
         }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 mod apply;
 mod change;
 
-use crate::dispatch::{Rate, WEIGHT};
+use crate::dispatch::{Rate, Settings, Standing, WEIGHT};
 use crate::feed::BOOKS;
 use crate::flow::to_json;
 use crate::four_eyes::person_named;
@@ -34,10 +34,12 @@ pub enum Kind {
     Endpoint,
     Anchor,
     ReportedPayment,
+    DispatchSettings,
+    DispatchState,
 }
 
 impl Kind {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Merchant,
         Self::Beneficiary,
         Self::ApiKey,
@@ -45,6 +47,8 @@ impl Kind {
         Self::Endpoint,
         Self::Anchor,
         Self::ReportedPayment,
+        Self::DispatchSettings,
+        Self::DispatchState,
     ];
 
     /// The stored name.
@@ -57,6 +61,8 @@ impl Kind {
             Self::Endpoint => "webhook_endpoint",
             Self::Anchor => "anchor",
             Self::ReportedPayment => "reported_payment",
+            Self::DispatchSettings => "dispatch_config",
+            Self::DispatchState => "dispatch_state",
         }
     }
 }
@@ -71,6 +77,8 @@ impl fmt::Display for Kind {
             Self::Endpoint => "webhook endpoint",
             Self::Anchor => "anchor",
             Self::ReportedPayment => "reported payment",
+            Self::DispatchSettings => "dispatch settings",
+            Self::DispatchState => "dispatch state",
         })
     }
 }
@@ -113,6 +121,8 @@ pub enum Content {
     Endpoint(Box<Endpoint>),
     Anchor(Anchor),
     ReportedPayment(ReportedPayment),
+    DispatchSettings(Box<Settings>),
+    DispatchState(Box<Standing>),
 }
 
 /// The last commit that was published: its number and hash, kept by readers of the feed, prove that the books up to it were
@@ -266,6 +276,8 @@ impl Content {
             Self::Endpoint(_) => Kind::Endpoint,
             Self::Anchor(_) => Kind::Anchor,
             Self::ReportedPayment(_) => Kind::ReportedPayment,
+            Self::DispatchSettings(_) => Kind::DispatchSettings,
+            Self::DispatchState(_) => Kind::DispatchState,
         }
     }
 
@@ -278,6 +290,8 @@ impl Content {
             Self::Endpoint(endpoint) => to_json(endpoint),
             Self::Anchor(anchor) => to_json(anchor),
             Self::ReportedPayment(row) => to_json(row),
+            Self::DispatchSettings(settings) => to_json(settings),
+            Self::DispatchState(standing) => to_json(standing),
         }
     }
 
@@ -295,6 +309,8 @@ impl Content {
             Kind::Endpoint => serde_json::from_str(text).map(Self::Endpoint),
             Kind::Anchor => serde_json::from_str(text).map(Self::Anchor),
             Kind::ReportedPayment => serde_json::from_str(text).map(Self::ReportedPayment),
+            Kind::DispatchSettings => serde_json::from_str(text).map(Self::DispatchSettings),
+            Kind::DispatchState => serde_json::from_str(text).map(Self::DispatchState),
         };
         read.map_err(|error| unreadable(error.to_string()))
     }
@@ -312,46 +328,34 @@ impl Record {
             Content::Beneficiary(beneficiary) => &beneficiary.merchant,
             Content::ApiKey(key) => key.merchant.as_deref().unwrap_or_default(),
             Content::Endpoint(endpoint) => &endpoint.merchant,
-            Content::Alert(_) | Content::Anchor(_) | Content::ReportedPayment(_) => "",
+            Content::Alert(_)
+            | Content::Anchor(_)
+            | Content::ReportedPayment(_)
+            | Content::DispatchSettings(_)
+            | Content::DispatchState(_) => "",
         }
     }
 }
 
 impl Content {
     pub fn merchant(&self) -> Option<&Merchant> {
-        match self {
-            Self::Merchant(merchant) => Some(merchant),
-            Self::Beneficiary(_)
-            | Self::ApiKey(_)
-            | Self::Alert(_)
-            | Self::Endpoint(_)
-            | Self::Anchor(_)
-            | Self::ReportedPayment(_) => None,
-        }
+        if let Self::Merchant(merchant) = self { Some(merchant) } else { None }
     }
 
     pub fn endpoint(&self) -> Option<&Endpoint> {
-        match self {
-            Self::Endpoint(endpoint) => Some(endpoint),
-            Self::Merchant(_)
-            | Self::Beneficiary(_)
-            | Self::ApiKey(_)
-            | Self::Alert(_)
-            | Self::Anchor(_)
-            | Self::ReportedPayment(_) => None,
-        }
+        if let Self::Endpoint(endpoint) = self { Some(endpoint) } else { None }
     }
 
     pub(crate) fn reported_payment(&self) -> Option<&ReportedPayment> {
-        match self {
-            Self::ReportedPayment(row) => Some(row),
-            Self::Merchant(_)
-            | Self::Beneficiary(_)
-            | Self::ApiKey(_)
-            | Self::Alert(_)
-            | Self::Endpoint(_)
-            | Self::Anchor(_) => None,
-        }
+        if let Self::ReportedPayment(row) = self { Some(row) } else { None }
+    }
+
+    pub fn dispatch_settings(&self) -> Option<&Settings> {
+        if let Self::DispatchSettings(settings) = self { Some(settings) } else { None }
+    }
+
+    pub fn dispatch_state(&self) -> Option<&Standing> {
+        if let Self::DispatchState(standing) = self { Some(standing) } else { None }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::dispatch::{Charge, QueueWrite};
+use crate::dispatch::{Charge, CycleRow, QueueWrite};
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Due, Effect, Flow, Review, ReviewReason};
 use crate::freezes::ControlWrite;
@@ -34,6 +34,8 @@ pub struct Commit {
     /// as tallies.
     pub queues: Vec<QueueWrite>,
     pub charges: Vec<Charge>,
+    /// Cycles of dispatch that are over.
+    pub cycles: Vec<CycleRow>,
     /// Parts of closings. Rows that are there already stay.
     pub closings: Vec<Close>,
     pub keys: Vec<KnownKey>,

@@ -36,6 +36,8 @@ pub struct ReadPlan {
     pub fair: Vec<FairClaim>,
     /// They need the freezes: queues of frozen merchants are passed over.
     pub queues: Vec<QueueClaim>,
+    /// Tallies by name.
+    pub tallies: BTreeSet<String>,
     /// What holds payouts back: freezes, and a restore of the books.
     pub control: bool,
     /// Registry records: merchants, beneficiaries, API keys, alerts, endpoints.

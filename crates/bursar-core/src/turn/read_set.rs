@@ -30,6 +30,8 @@ pub struct ReadSet {
     /// Flows that exist but cannot be decoded, such as flows that a newer version wrote.
     pub unreadable: Vec<FlowId>,
     pub keys: Vec<KnownKey>,
+    /// The counts of tallies.
+    pub tallies: Vec<(String, i64)>,
     pub control: Option<Control>,
     /// Registry records: merchants, beneficiaries, API keys, alerts, endpoints.
     pub registry: Vec<Arc<Record>>,
@@ -59,6 +61,7 @@ impl ReadSet {
         self.queues.extend(more.queues);
         self.unreadable.extend(more.unreadable);
         self.keys.extend(more.keys);
+        self.tallies.extend(more.tallies);
         self.control = more.control.or(self.control.take());
         self.registry.extend(more.registry);
         self.unreadable_records.extend(more.unreadable_records);

@@ -65,6 +65,15 @@ impl<K: Ord, V> Tracked<K, V> {
         }
     }
 
+    /// The changed records: as they were read, if they existed, and as they are now.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = (Option<&V>, &V)> {
+        self.0.values().filter_map(|record| match &record.before {
+            Before::Same => None,
+            Before::Nothing => Some((None, &record.now)),
+            Before::Was(was) => Some((Some(was), &record.now)),
+        })
+    }
+
     /// The changed records in order: as they were read, if they existed, and as they are now.
     pub(crate) fn into_changed(self) -> impl Iterator<Item = (K, Option<V>, V)> {
         self.0.into_iter().filter_map(|(key, Record { now, before })| match before {

@@ -252,7 +252,7 @@ fn effect(flow: FlowId, delivery: &Delivery, endpoint: &Endpoint, at: Timestamp)
         body: delivery.terms.body.clone(),
     };
     let size = Some(endpoint.settings.concurrency);
-    let slot = Some(Slot { pool: Pool::Endpoint(to), size, at });
+    let slot = Some(Slot { pool: Pool::Endpoint(to), size, at, until: None });
     let call = Call::Delivery(Box::new(message));
     Some(Effect { flow, attempt: delivery.attempts, lease_until, slot, call })
 }

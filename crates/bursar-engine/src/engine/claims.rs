@@ -1,6 +1,6 @@
 //! The claims of the next turn: from which lanes, how many due flows of each, and what the replies say of the lanes.
 
-use bursar_core::dispatch::QueueClaim;
+use bursar_core::dispatch::{Blocked, QueueClaim, Rest};
 use bursar_core::flow::{ClaimDue, KINDS, LaneScope};
 use bursar_core::turn::{Answer, Ask as _, Body, DueClaim, FairClaim, ReadPlan};
 use jiff::{SignedDuration, Timestamp};
@@ -9,8 +9,26 @@ use super::bisect::Origin;
 use super::{Engine, WEBHOOKS};
 use crate::stats::Alert;
 
-/// How long a frozen lane is left alone. Another process may lift the freeze meanwhile.
-const FROZEN_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+/// How long a group of queues is left alone at most. Another process may lift a freeze or change settings meanwhile.
+const REST_MAX: SignedDuration = SignedDuration::from_secs(1);
+
+/// A group of queues in which a claim has found nothing more to send.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Resting {
+    pub(super) why: Blocked,
+    since: Timestamp,
+    /// When there is something again, if that is known.
+    until: Option<Timestamp>,
+}
+
+impl Resting {
+    /// A claim that comes earlier finds nothing. A clock that was set back ends it.
+    fn is_on(&self, now: Timestamp, pause: SignedDuration) -> bool {
+        let again = self.since.saturating_add(pause).unwrap_or(Timestamp::MAX);
+        let until = self.until.map_or(again, |until| until.min(again));
+        self.since <= now && now < until
+    }
+}
 
 impl Engine {
     /// The claims of the next turn: lanes of channels only with free slots, and nothing new when stopping.
@@ -19,7 +37,9 @@ impl Engine {
         let since = self.claimed_at.map(|time| now.duration_since(time));
         let is_long =
             |since: SignedDuration| since.is_negative() || since >= self.limits.claim_every;
-        let is_time = self.tick_pending && since.is_none_or(is_long);
+        let is_awake = |rest: &Resting| rest.until.is_some_and(|until| until <= now);
+        let is_time =
+            self.tick_pending && since.is_none_or(is_long) || self.resting.values().any(is_awake);
         if self.is_stopping || !(is_time || self.has_backlog) {
             return Vec::new();
         }
@@ -27,9 +47,11 @@ impl Engine {
         self.tick_pending = false;
         self.has_backlog = false;
         let claim = |(lane, free): (String, u32)| {
+            let free = if self.limited.contains(&lane) { u32::MAX } else { free };
             let throttle = self.bisection.throttle(&lane).unwrap_or(free);
-            // One flow shows whether the lane is still frozen.
-            let probe = if self.frozen.contains_key(&lane) { 1 } else { free };
+            // One flow shows whether the channel is still frozen.
+            let rest = self.resting.get(&lane).map(|rest| rest.why);
+            let probe = if rest == Some(Blocked::Frozen) { 1 } else { free };
             let limit = self.limits.claim_max.min(free).min(throttle).min(probe);
             let origin = Origin::Claim { lane: lane.clone(), limit };
             // A claim that is run again after a failure finds the same flows.
@@ -44,11 +66,20 @@ impl Engine {
         claims
     }
 
-    /// Whether the channel of the lane was frozen a moment ago.
+    /// Whether nothing could be claimed in the lane a moment ago.
     fn is_left_alone(&self, lane: &str, now: Timestamp) -> bool {
-        // A longer pause means that the clock was set back.
-        let is_ahead = |until: Timestamp| now < until && until.duration_since(now) <= FROZEN_PAUSE;
-        self.frozen.get(lane).is_some_and(|until| is_ahead(*until))
+        self.resting.get(lane).is_some_and(|rest| match rest.why {
+            // Outcomes at other processes make room, too.
+            Blocked::Concurrency => rest.is_on(now, self.limits.claim_every),
+            Blocked::Frozen | Blocked::Disabled | Blocked::Closed | Blocked::Rate => {
+                rest.is_on(now, REST_MAX)
+            }
+        })
+    }
+
+    /// When the next claim is worth it, if that is known.
+    pub(crate) fn wakes_at(&self) -> Option<Timestamp> {
+        self.resting.values().filter_map(|rest| rest.until).min()
     }
 
     /// The reply to a claim.
@@ -63,12 +94,19 @@ impl Engine {
             self.has_backlog = true;
             return;
         };
-        if reply.is_frozen {
-            let until = now.saturating_add(FROZEN_PAUSE).unwrap_or(Timestamp::MAX);
-            self.frozen.insert(lane.to_owned(), until);
-            return;
+        let was_frozen = self.resting.remove(lane).is_some_and(|it| it.why == Blocked::Frozen);
+        if let Some(Rest { why, until }) = reply.rest {
+            self.resting.insert(lane.to_owned(), Resting { why, since: now, until });
+            if why == Blocked::Frozen {
+                return;
+            }
         }
-        self.has_backlog |= self.frozen.remove(lane).is_some();
+        self.has_backlog |= was_frozen;
+        if reply.is_limited {
+            self.limited.insert(lane.to_owned());
+        } else {
+            self.limited.remove(lane);
+        }
         let count = reply.flows.len().saturating_add(reply.refused.len());
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         let is_throttled = self.bisection.throttle(lane).is_some();
@@ -113,9 +151,9 @@ impl Engine {
         lanes.filter(move |(lane, _)| !self.bisection.is_paused(lane, now))
     }
 
-    /// The first flow of each lane that is due by then. What is frozen waits, whatever its time.
+    /// The first flow of each lane that is due by then. What rests waits, whatever its time.
     pub(crate) fn first_due(&self, now: Timestamp, until: Timestamp) -> ReadPlan {
-        let lanes = self.lanes(now).filter(|(lane, _)| !self.frozen.contains_key(lane));
+        let lanes = self.lanes(now).filter(|(lane, _)| !self.resting.contains_key(lane));
         let (groups, lanes): (Vec<_>, Vec<_>) =
             lanes.map(|(lane, _)| lane).partition(|lane| self.served.contains_key(lane));
         let claim = |lane| DueClaim { lane, now: until, limit: 1 };
@@ -127,8 +165,9 @@ impl Engine {
         ReadPlan { due, fair, queues, control: true, ..ReadPlan::default() }
     }
 
-    /// When the first breaker of an endpoint closes by then.
+    /// When the first breaker of an endpoint closes, or a group of queues has something again, by then.
     pub(crate) fn next_unblocked(&self, now: Timestamp, until: Timestamp) -> Option<Timestamp> {
-        self.webhooks.next_unblocked(now, until)
+        let woken = self.wakes_at().map(|at| at.max(now)).filter(|at| *at <= until);
+        self.webhooks.next_unblocked(now, until).into_iter().chain(woken).min()
     }
 }

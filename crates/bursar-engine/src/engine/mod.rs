@@ -9,12 +9,13 @@ mod message;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use bursar_core::dispatch::Blocked;
 use bursar_core::flow::{self, Effect, EffectOutcome, Pool, Slot};
 use bursar_core::ids::{EndpointId, Seed};
 use bursar_core::ledger::Admission;
-use bursar_core::registry::Content;
+use bursar_core::registry::{Content, RecordWrite};
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Answer, Ask as _, Body, Commit, Reply, Request};
 use bursar_core::webhooks::{self, StartDeliveries};
@@ -22,6 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::stats::{Alert, ChannelStats, DeliveryStats, Stats, add};
 use bisect::{Bisection, Group, Origin};
+use claims::Resting;
 use fair::FairScheduler;
 
 pub use message::{Cause, EffectDone, Failed, Input, Output, Ticket, Unanswered};
@@ -77,8 +79,10 @@ pub struct Engine {
     claimed_at: Option<Timestamp>,
     /// How many flows were claimed in each group of queues.
     served: BTreeMap<String, u64>,
-    /// Lanes of frozen channels, and when a claim looks at them again.
-    frozen: BTreeMap<String, Timestamp>,
+    /// Groups of queues that nothing can be claimed in for now.
+    resting: BTreeMap<String, Resting>,
+    /// Groups of queues that settings limit, over all processes.
+    limited: BTreeSet<String>,
     /// Time has passed since the last claim.
     tick_pending: bool,
     /// There may be more due flows to claim at once.
@@ -122,7 +126,8 @@ impl Engine {
             bisection: Bisection::default(),
             turn: None,
             claimed_at: None,
-            frozen: BTreeMap::new(),
+            resting: BTreeMap::new(),
+            limited: BTreeSet::new(),
             tick_pending: false,
             has_backlog: true,
             in_flight: 0,
@@ -210,13 +215,14 @@ impl Engine {
                         Ok(Reply::Webhooks(webhooks::Reply::Replayed(_))) => {
                             self.webhooks.want_retries();
                         }
-                        Ok(Reply::Freezes(_)) => self.frozen.clear(),
+                        Ok(Reply::Freezes(_)) => self.resting.clear(),
                         Ok(_) | Err(_) => {}
                     }
                     outputs.push(Output::Answer(ticket, Ok(answer)));
                 }
                 Origin::Outcome { outcome, .. } => {
                     self.has_backlog = true;
+                    self.resting.retain(|_, rest| rest.why != Blocked::Concurrency);
                     if let Err(rejection) = answer {
                         let flow = outcome.flow.to_string();
                         let alert = Alert::OutcomeRejected { flow, rejection };
@@ -244,6 +250,10 @@ impl Engine {
                     }
                 }
             }
+        }
+        let is_settings = |write: &RecordWrite| write.after.content.dispatch_settings().is_some();
+        if commit.records.iter().any(is_settings) {
+            self.resting.clear();
         }
         for write in &commit.records {
             let Content::Endpoint(endpoint) = &write.after.content else { continue };

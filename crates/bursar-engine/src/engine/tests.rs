@@ -1,5 +1,6 @@
 //! The engine as a value: bisection of failed turns, paused lanes, clocks that are set back, rounds of the scheduler.
 
+use bursar_core::dispatch::{Blocked, Rest};
 use bursar_core::flow::{self, ClaimReply, Round, RoundReply};
 use bursar_core::ids::{EndpointId, Seed};
 use bursar_core::ledger::rulebook::Rulebook;
@@ -170,7 +171,8 @@ fn claim_frozen(engine: &mut Engine, now: Timestamp, is_frozen: bool) -> Option<
                 && claim.lane == "submit:payout:wallet"
             {
                 limit = Some(claim.limit);
-                claimed.is_frozen = is_frozen;
+                let rest = Rest { why: Blocked::Frozen, until: None };
+                claimed.rest = is_frozen.then_some(rest);
             }
             Ok(Reply::Flows(flow::Reply::Claimed(claimed)))
         };

@@ -46,6 +46,8 @@ pub struct Host<S> {
     tickets: u64,
     effects: JoinSet<Happened>,
     test_clock: Option<TestClockAdvance>,
+    /// The test clock is being advanced: effects do not wait for their slots.
+    is_advancing: watch::Sender<bool>,
 }
 
 /// One moment on two clocks: the wall clock, which can be set, and the monotonic clock.
@@ -108,6 +110,7 @@ impl<S: Store> Host<S> {
             tickets: 0,
             effects: JoinSet::new(),
             test_clock: None,
+            is_advancing: watch::Sender::new(false),
         };
         (host, Handle { requests, advances, stop, stats: watched, external: Arc::default() })
     }
@@ -147,7 +150,10 @@ impl<S: Store> Host<S> {
 
     /// Waits for the next input, a stop, or a tick.
     async fn next(&mut self, is_stopping: bool) -> Option<Happened> {
-        let tick = tokio::time::sleep(TICK);
+        let now = Moment::now(&*self.clock);
+        let tick = now.instant.checked_add(TICK).unwrap_or(now.instant);
+        let wakes_at = self.engine.wakes_at().map(|at| now.instant_of(at));
+        let tick = tokio::time::sleep_until(wakes_at.map_or(tick, |at| at.min(tick)));
         tokio::select! {
             Some((body, waiting)) = self.requests.recv() => Some(Happened::Asked(body, waiting)),
             Some(Ok(happened)) = self.effects.join_next() => Some(happened),
@@ -208,8 +214,7 @@ impl<S: Store> Host<S> {
     fn carry_out(&mut self, output: Output, admitted: Moment) {
         match output {
             Output::Run(effect) => {
-                let deadline = admitted.instant_of(effect.lease_until);
-                self.start(effect, deadline);
+                self.start(effect, admitted);
             }
             Output::Answer(ticket, answer) => self.answer(ticket, answer),
             // Only `poll` makes turns, and `drive` runs them.
@@ -271,10 +276,24 @@ impl<S: Store> Host<S> {
         }
     }
 
-    /// Runs an effect concurrently.
-    fn start(&mut self, effect: Effect, deadline: Instant) {
+    /// Runs an effect concurrently: in its slot, if it has one of its own, and before its lease ends.
+    fn start(&mut self, effect: Effect, admitted: Moment) {
         let (outside, runtime) = (Arc::clone(&self.outside), self.runtime());
+        let deadline = admitted.instant_of(effect.lease_until);
+        let slot = effect.slot.as_ref().and_then(|slot| Some((slot.at, slot.until?)));
+        let slot = slot.map(|(at, until)| (admitted.instant_of(at), admitted.instant_of(until)));
+        let mut is_advancing = self.is_advancing.subscribe();
         self.effects.spawn(async move {
+            if let Some((at, until)) = slot {
+                tokio::select! {
+                    () = tokio::time::sleep_until(at) => {}
+                    _ = is_advancing.wait_for(|it| *it) => {}
+                }
+                let missed = if until < Instant::now() { effect.missed() } else { None };
+                if let Some(outcome) = missed {
+                    return Happened::EffectDone(EffectDone { effect, outcome });
+                }
+            }
             let outcome = run_in_time(outside, effect.clone(), deadline, &runtime).await;
             Happened::EffectDone(EffectDone { effect, outcome })
         });

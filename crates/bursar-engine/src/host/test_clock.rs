@@ -27,9 +27,9 @@ const POLLS_MAX: u32 = 16;
 impl<S: Store> Host<S> {
     /// One step, if everything that was due before is done.
     pub(super) async fn advance_test_clock(&mut self) {
-        let Some(mut current) = self.test_clock.take().or_else(|| self.next_advance()) else {
-            return;
-        };
+        let current = self.test_clock.take().or_else(|| self.next_advance());
+        self.is_advancing.send_if_modified(|it| std::mem::replace(it, current.is_some()) != *it);
+        let Some(mut current) = current else { return };
         if !self.engine.is_idle() || self.engine.has_work() {
             self.test_clock = Some(current);
             return;

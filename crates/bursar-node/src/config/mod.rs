@@ -1,6 +1,7 @@
 //! Configuration: built-in defaults, then one TOML file, then `BURSAR_…` variables. Unknown keys are errors.
 
 mod channels;
+mod dispatch;
 mod http;
 mod rules;
 mod secrets;
@@ -12,6 +13,7 @@ use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bursar_core::dispatch::Settings;
 use bursar_core::flow::host::Naming;
 use bursar_core::ledger::pricing::Tariff;
 use bursar_core::money::Currency;
@@ -54,6 +56,9 @@ pub struct Config {
     pub channels: BTreeMap<String, ChannelConfig>,
     #[serde(default)]
     pub providers: BTreeMap<String, ProviderConfig>,
+    /// By kind of flow and channel.
+    #[serde(default)]
+    pub dispatch: BTreeMap<String, BTreeMap<String, Settings>>,
     pub fees: BTreeMap<String, MarketFees>,
 }
 

@@ -37,11 +37,13 @@ impl Config {
             check_identifier(&format!("providers.{name}.bank_id"), bank)?;
             providers.insert(name.clone(), bank.clone());
         }
+        let dispatch = self.dispatch(&channels)?;
         Ok(Rules {
             // Set when the books are opened.
             books: BooksId::NONE,
             rulebook,
             channels,
+            dispatch,
             payout_tariffs: markets.iter().map(|market| (market.currency, market.payout)).collect(),
             payin_tariffs: markets.iter().map(|market| (market.currency, market.payin)).collect(),
             providers,

@@ -1,11 +1,13 @@
 //! Configurations that can be used, and are probably a mistake. `bursar check` prints them, and a starting process logs them.
 
+use bursar_core::dispatch::dispatch_id;
 use bursar_core::four_eyes::Action;
 use bursar_core::payouts::channel::Channel;
 use bursar_core::rules::Rules;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Config;
+use super::dispatch::few_at_once;
 
 impl Config {
     pub fn log_warnings(&self, rules: &Rules) {
@@ -19,6 +21,8 @@ impl Config {
         for (name, channel) in &rules.channels {
             warnings.extend(late_proof(channel));
             warnings.extend(early_deadline(channel));
+            let settings = rules.dispatch.get(&dispatch_id("payout", name));
+            warnings.extend(settings.and_then(|settings| few_at_once(channel, settings)));
             let currencies = channel.currencies.iter();
             let free = currencies.filter(|currency| !rules.payout_tariffs.contains_key(*currency));
             warnings.extend(free.map(|currency| {

@@ -70,6 +70,8 @@ impl Reader {
             | Content::Alert(_)
             | Content::Anchor(_)
             | Content::ReportedPayment(_)
+            | Content::DispatchSettings(_)
+            | Content::DispatchState(_)
             | Content::Endpoint(_) => None,
         }))
     }

@@ -149,6 +149,8 @@ pub(super) async fn find(
         | Content::Alert(_)
         | Content::Anchor(_)
         | Content::ReportedPayment(_)
+        | Content::DispatchSettings(_)
+        | Content::DispatchState(_)
         | Content::Endpoint(_) => Err(Problem::not_found("this id")),
     }
 }

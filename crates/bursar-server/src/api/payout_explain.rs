@@ -197,6 +197,9 @@ fn summary(payout: &Payout, is_frozen: bool, caller: &Caller) -> String {
         State::Success => "It was paid.".to_owned(),
         State::Failed { reason } => format!("It was not paid: {reason}."),
         State::Cancelled => "It was cancelled before anything was sent.".to_owned(),
+        State::Expired => format!(
+            "The window of {channel} closed before it was sent. Nothing was sent, and the money was given back."
+        ),
         State::Returned => "It was paid, and the money came back.".to_owned(),
         State::LateSuccess => {
             "The money was given back, and then it turned out that it had been paid: the release was taken back and the payout settled."
@@ -223,6 +226,7 @@ fn summary(payout: &Payout, is_frozen: bool, caller: &Caller) -> String {
         | State::Success
         | State::Failed { .. }
         | State::Cancelled
+        | State::Expired
         | State::Returned
         | State::LateSuccess => "",
     };
@@ -291,7 +295,9 @@ const fn money(state: &State) -> &'static str {
         | State::Processing { .. }
         | State::Stuck { .. } => "on hold: amount, fee and VAT are put aside",
         State::Success | State::LateSuccess => "settled: it has left through the bank",
-        State::Failed { .. } | State::Cancelled => "released: the merchant has it back",
+        State::Failed { .. } | State::Cancelled | State::Expired => {
+            "released: the merchant has it back"
+        }
         State::Returned => "settled, and given back to the merchant after its return",
     }
 }

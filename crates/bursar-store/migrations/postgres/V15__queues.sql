@@ -40,5 +40,21 @@ INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, ready_a
 SELECT grp, merchant, rank, count(*), min(due_at), (array_agg(flow ORDER BY due_at, flow))[1], min(due_at), 100
 FROM waiting GROUP BY grp, merchant, rank;
 
+-- What dispatch did, a few seconds a row.
+CREATE TABLE dispatch_audit_log (
+    cycle_at BIGINT NOT NULL,
+    item_type TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    since BIGINT NOT NULL,
+    claimed BIGINT NOT NULL,
+    dispatched BIGINT NOT NULL,
+    failed BIGINT NOT NULL,
+    recovered BIGINT NOT NULL,
+    expired BIGINT NOT NULL,
+    rate_milli INTEGER,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (cycle_at, item_type, channel)
+);
+
 -- A process of an earlier version knows no queues, and cannot commit any more.
 ALTER TABLE head RENAME COLUMN last_hash TO end_hash;

@@ -32,5 +32,21 @@ FROM due d JOIN flows f ON f.id = d.flow WHERE d.lane >= 'submit:' AND d.lane < 
 UPDATE queues SET first_flow = (SELECT min(d.flow) FROM due d
     WHERE d.lane = queues.grp || ':' || queues.rank || ':' || queues.merchant AND d.due_at = queues.first_due);
 
+-- What dispatch did, a few seconds a row.
+CREATE TABLE dispatch_audit_log (
+    cycle_at INTEGER NOT NULL,
+    item_type TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    claimed INTEGER NOT NULL,
+    dispatched INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    recovered INTEGER NOT NULL,
+    expired INTEGER NOT NULL,
+    rate_milli INTEGER,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (cycle_at, item_type, channel)
+) STRICT, WITHOUT ROWID;
+
 -- A process of an earlier version knows no queues, and cannot commit any more.
 ALTER TABLE head RENAME COLUMN last_hash TO end_hash;

@@ -8,7 +8,7 @@ mod queues;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bursar_core::dispatch::{Queue, QueueKey, queues_of};
+use bursar_core::dispatch::{CycleRow, Queue, QueueKey, queues_of};
 use bursar_core::flow::{Due, Flow, Review};
 use bursar_core::freezes::Control;
 use bursar_core::idempotency::{KeyDigest, KnownKey};
@@ -39,6 +39,7 @@ pub struct Memory {
     reviews: BTreeMap<FlowId, Review>,
     tallies: BTreeMap<String, Tally>,
     queues: BTreeMap<QueueKey, Queue>,
+    cycles: Vec<CycleRow>,
     labels: BTreeSet<(String, FlowId)>,
     closings: BTreeMap<u64, Closing>,
     /// By account and commit.
@@ -88,6 +89,7 @@ impl Turn for MemoryTurn<'_> {
             *tally = tally.plus(*change);
         }
         memory.change_queues(commit, time);
+        memory.cycles.extend(commit.cycles.iter().cloned());
         if let Some(after) = commit.control.as_ref().and_then(|control| control.after.clone()) {
             memory.control = after;
         }
@@ -151,6 +153,11 @@ impl Memory {
             flows: self.planned_flows(plan),
             queues: plan.queues.iter().flat_map(|claim| self.heads(claim)).collect(),
             unreadable: Vec::new(),
+            tallies: plan
+                .tallies
+                .iter()
+                .filter_map(|name| Some((name.clone(), self.tallies.get(name)?.count)))
+                .collect(),
             control: plan.control.then(|| self.control.clone()),
             registry: plan
                 .registry

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bursar_core::dispatch::{Queue, QueueKey};
+use bursar_core::dispatch::{CycleFilter, CycleRow, Queue, QueueKey};
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
@@ -40,6 +40,21 @@ impl Query for Memory {
 
     async fn queues(&mut self) -> Result<Vec<(QueueKey, Queue)>, StoreError> {
         Ok(self.queues.iter().map(|(key, queue)| (key.clone(), queue.clone())).collect())
+    }
+
+    async fn cycles(
+        &mut self,
+        filter: &CycleFilter,
+        limit: u32,
+    ) -> Result<Vec<CycleRow>, StoreError> {
+        let cycles = self.cycles.iter().filter(|row| filter.matches(row));
+        let mut cycles: Vec<CycleRow> = cycles.cloned().collect();
+        cycles.sort_by(|one, other| {
+            let key = |row: &CycleRow| (row.until, row.kind.clone(), row.channel.clone());
+            key(other).cmp(&key(one))
+        });
+        cycles.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(cycles)
     }
 
     async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {

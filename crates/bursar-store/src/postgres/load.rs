@@ -14,7 +14,7 @@ use super::flows::Loaded;
 use super::merchants::Merchants;
 use super::row::{self, get, hash};
 use super::session::Session;
-use super::{control, flows, registry};
+use super::{control, dispatch, flows, registry};
 use crate::chart_lines::{ChartLines, damaged, parse, time};
 use crate::{StoreError, postings};
 
@@ -72,6 +72,7 @@ pub(super) async fn load(
         transactions,
         flows,
         queues,
+        tallies: dispatch::load(session, plan).await?,
         unreadable,
         control,
         registry,

@@ -12,6 +12,7 @@ pub(crate) mod connect;
 mod control;
 pub(crate) mod copy;
 pub(crate) mod database;
+mod dispatch;
 mod feed;
 mod flows;
 mod identity;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bursar_core::dispatch::{Queue, QueueKey};
+use bursar_core::dispatch::{CycleFilter, CycleRow, Queue, QueueKey};
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::load::{TRANSACTIONS, cursor, transaction};
 use super::row::{self, get, hash};
-use super::{Postgres, classify, closings, control, feed, flows, queues, tallies};
+use super::{Postgres, classify, closings, control, dispatch, feed, flows, queues, tallies};
 use crate::chain_row;
 use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
@@ -46,6 +46,15 @@ impl Query for Postgres {
     async fn all_reviews(&mut self) -> Result<Vec<Review>, StoreError> {
         self.reconnect().await?;
         tallies::all_reviews(&self.session()).await
+    }
+
+    async fn cycles(
+        &mut self,
+        filter: &CycleFilter,
+        limit: u32,
+    ) -> Result<Vec<CycleRow>, StoreError> {
+        self.reconnect().await?;
+        dispatch::cycles(&self.session(), filter, limit).await
     }
 
     async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {

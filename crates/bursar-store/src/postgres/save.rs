@@ -14,7 +14,7 @@ use super::copy::{self, MANY, ended_by};
 use super::flows::DueRows;
 use super::row::{get, hash};
 use super::session::Session;
-use super::{closings, control, feed, flows, queues, registry, rows, tallies};
+use super::{closings, control, dispatch, feed, flows, queues, registry, rows, tallies};
 use crate::StoreError;
 use crate::chain_row::CHAIN_VERSION;
 use crate::chart_lines::{ChartLines, NewLines, damaged, time as to_time};
@@ -88,6 +88,7 @@ pub(super) async fn save(
     accounts?;
     counted?;
     queues::save(session, commit).await?;
+    dispatch::save(session, commit).await?;
     let head = head.first().ok_or_else(|| damaged("the head is missing"))?;
     let is_same = Some(get(head, 4)?) == merchants_version;
     registry::check(session, commit, is_same).await?;

@@ -12,7 +12,7 @@ use rusqlite::{CachedStatement, Connection, Row, Statement, params};
 use uuid::Uuid;
 
 use super::row::{self, get};
-use super::{classify, control, flows, registry};
+use super::{classify, control, dispatch, flows, registry};
 use crate::StoreError;
 use crate::chart_lines::{ChartLines, damaged, parse, time};
 
@@ -57,6 +57,7 @@ pub(super) fn load(
     // Frozen merchants are passed over.
     records.control = plan.control.then(|| control::load(connection)).transpose()?;
     flows::load(connection, plan, &mut records)?;
+    dispatch::load(connection, plan, &mut records)?;
     for key in &plan.registry {
         match registry::find(connection, key) {
             Ok(found) => records.registry.extend(found.map(Arc::new)),

@@ -4,6 +4,7 @@ mod account_index;
 mod browse;
 mod closings;
 mod control;
+mod dispatch;
 pub(crate) mod feed;
 pub(crate) mod flows;
 mod identity;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bursar_core::dispatch::{Queue, QueueKey};
+use bursar_core::dispatch::{CycleFilter, CycleRow, Queue, QueueKey};
 use bursar_core::feed::{Cursor, FeedEvent};
 use bursar_core::flow::{Flow, Review};
 use bursar_core::freezes::Control;
@@ -16,7 +16,9 @@ use rusqlite::params;
 
 use super::load::{HEADERS, all, header, one, postings, transaction};
 use super::row::{self, get};
-use super::{Sqlite, account_index, classify, closings, control, feed, flows, queues, tallies};
+use super::{
+    Sqlite, account_index, classify, closings, control, dispatch, feed, flows, queues, tallies,
+};
 use crate::chain_row;
 use crate::chart_lines::{damaged, time};
 use crate::{Query, StoreError};
@@ -44,6 +46,14 @@ impl Query for Sqlite {
 
     async fn queues(&mut self) -> Result<Vec<(QueueKey, Queue)>, StoreError> {
         queues::list(&self.connection)
+    }
+
+    async fn cycles(
+        &mut self,
+        filter: &CycleFilter,
+        limit: u32,
+    ) -> Result<Vec<CycleRow>, StoreError> {
+        dispatch::cycles(&self.connection, filter, limit)
     }
 
     async fn tallies(&mut self, prefix: &str) -> Result<BTreeMap<String, Tally>, StoreError> {

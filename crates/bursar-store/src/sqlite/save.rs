@@ -11,7 +11,7 @@ use bursar_core::turn::{AccountWrite, Commit, Digests, HoldWrite, chain};
 use rusqlite::{Connection, Statement, params};
 
 use super::load::prepare;
-use super::{classify, closings, control, feed, flows, queues, registry, rows, tallies};
+use super::{classify, closings, control, dispatch, feed, flows, queues, registry, rows, tallies};
 use crate::StoreError;
 use crate::chain_row::CHAIN_VERSION;
 use crate::chart_lines::{ChartLines, NewLines, damaged};
@@ -91,6 +91,7 @@ fn write_all(
     flows::save(connection, commit, &states)?;
     tallies::save(connection, commit)?;
     queues::save(connection, commit, time)?;
+    dispatch::save(connection, commit)?;
     closings::save(connection, commit)?;
     let hash = chain(previous, time, &digests);
     let (uuid, digests) = (id.uuid(), digests.to_bytes());

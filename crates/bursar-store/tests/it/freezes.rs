@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bursar_core::dispatch::Blocked;
 use bursar_core::flow::{Accepted, ClaimDue};
 use bursar_core::four_eyes::Signature;
 use bursar_core::freezes::{FreezeAction, FreezeChange, Scope};
@@ -97,7 +98,8 @@ async fn what_waits_for_a_frozen_channel_is_not_written(store: impl Store + Quer
         payments.desk.now += SignedDuration::from_mins(1);
         let claim = ClaimDue::new(submit_lane("wallet"), 100);
         let reply = payments.desk.ask(claim).await.unwrap();
-        assert!(reply.is_frozen && reply.flows.is_empty(), "{reply:?}");
+        let is_frozen = reply.rest.is_some_and(|rest| rest.why == Blocked::Frozen);
+        assert!(is_frozen && reply.flows.is_empty(), "{reply:?}");
     }
     assert_eq!(payments.desk.store.head().await.unwrap().seq, before, "nothing was saved");
     for actor in ["b", "c"] {

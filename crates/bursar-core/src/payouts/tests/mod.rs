@@ -39,7 +39,7 @@ fn channel() -> Channel {
 }
 
 fn context(channel: &Channel, now: Timestamp) -> Context<'_> {
-    Context { now, channel, is_frozen: false, restored: None }
+    Context { now, send_at: now, channel, is_frozen: false, restored: None }
 }
 
 /// A payout in this state whose only attempt has this many tries.
@@ -206,6 +206,7 @@ fn name(state: &State) -> String {
         | State::Success
         | State::Failed { .. }
         | State::Cancelled
+        | State::Expired
         | State::Returned
         | State::LateSuccess => state.status().to_owned(),
     }
@@ -265,7 +266,9 @@ fn table(restored: Option<Restored<'_>>) -> String {
                     format!("told {:?}, reported: {:?}", evidence.verdict, evidence.reported)
                 }
                 Event::Decided(decision) => format!("decided {:?}", decision.decision),
-                Event::Due | Event::CancelAsked | Event::RecheckAsked => format!("{event:?}"),
+                Event::Due | Event::CancelAsked | Event::CutOff | Event::RecheckAsked => {
+                    format!("{event:?}")
+                }
             };
             let event = event
                 .replace("provider_reference: None", "")

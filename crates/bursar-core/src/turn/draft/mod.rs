@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::commit::mark_keyed;
 use super::record_cache::RecordCache;
-use crate::dispatch::Turns;
 use crate::feed::{AuditEntry, FeedEvent};
 use crate::flow::{Effect, Flow, FlowView, Kind, Listed};
 use crate::freezes::Control;
@@ -51,8 +50,7 @@ pub(crate) struct Draft<'r> {
     unreadable: Vec<FlowId>,
     /// Flows by external reference; built at the first lookup.
     known_as: Option<BTreeMap<(String, String), FlowId>>,
-    /// The turns in the queues that claims have read, by group.
-    queues: BTreeMap<String, Turns>,
+    dispatch: queues::Dispatch,
     closings: Vec<Close>,
     keys: BTreeMap<KeyDigest, KnownKey>,
     /// Keys that did not exist when the records were read.
@@ -87,14 +85,14 @@ impl<'r> Draft<'r> {
         let registry = std::mem::take(&mut records.registry);
         let unreadable_records = std::mem::take(&mut records.unreadable_records);
         let last_commit = (records.seq, records.time);
-        let queues = queues::turns(std::mem::take(&mut records.queues), &control);
+        let dispatch = queues::Dispatch::new(&mut records, &control);
         Self {
             rules: batch.rules(),
             ledger: Ledger::new(records, capacity),
             flows: Tracked::read(flows.into_iter().map(|flow| (flow.id, flow))),
             unreadable,
             known_as: None,
-            queues,
+            dispatch,
             closings: Vec::new(),
             keys: keys.into_iter().map(|known| (known.key.digest(), known)).collect(),
             new_keys: Vec::new(),
@@ -119,7 +117,8 @@ impl<'r> Draft<'r> {
         let write = |(_, before, after)| FlowWrite { before, after, is_keyed: false };
         let mut flows: Vec<_> = flows.map(write).collect();
         let tallies = tally_changes(&flows);
-        let (queues, charges) = queues::changes(&flows, self.queues, &self.records);
+        let queues::Changes { queues, charges, cycles } =
+            queues::changes(&flows, self.dispatch, &self.records);
         let (records, relied_on) = self.records.into_writes();
         let mut new_keys = Vec::with_capacity(self.new_keys.len());
         new_keys.extend(self.new_keys.iter().filter_map(|digest| keys.remove(digest)));
@@ -131,6 +130,7 @@ impl<'r> Draft<'r> {
             tallies,
             queues,
             charges,
+            cycles,
             closings,
             keys,
             events,

@@ -32,6 +32,7 @@ impl Kind for Delivery {
         merchant_events: &[],
         lanes: &[LaneInfo { name: LEASES, scope: LaneScope::Kind }],
         waiting: &["PENDING", "DELIVERING", "WAITING_RETRY", "DLQ", "CANCELLED"],
+        sending: &[],
         outbox: Some(OutboxInfo {
             name: "start_delivery",
             lane: "outbox:WEBHOOK_DELIVERY_REQUESTED",

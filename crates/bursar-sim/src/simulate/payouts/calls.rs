@@ -248,6 +248,7 @@ fn describe(event: &Came) -> String {
         Came::Due
         | Came::EvidenceReceived { .. }
         | Came::CancelAsked
+        | Came::CutOff
         | Came::RecheckAsked
         | Came::Decided(_) => String::new(),
     }

@@ -76,6 +76,7 @@ pub(crate) const fn outcome_name(event: &Event) -> &'static str {
         Event::Due => "due",
         Event::EvidenceReceived { evidence, .. } => said(evidence.verdict),
         Event::CancelAsked => "cancel",
+        Event::CutOff => "cut-off",
         Event::RecheckAsked => "recheck",
         Event::Decided(decision) => ruled(decision.decision),
     }

@@ -100,7 +100,7 @@ impl Around {
 
     fn context(&self, world: &World, now: Timestamp) -> Context<'_> {
         let (channel, is_frozen) = (&self.channel, world.is_frozen);
-        Context { now, channel, is_frozen, restored: world.restored() }
+        Context { now, send_at: now, channel, is_frozen, restored: world.restored() }
     }
 
     /// What a happening is for the machine, and when.

@@ -143,6 +143,7 @@ const fn due(stage: Stage) -> &'static str {
         Stage::Success
         | Stage::Failed
         | Stage::Cancelled
+        | Stage::Expired
         | Stage::Returned
         | Stage::LateSuccess => "It is claimed again.",
     }

@@ -188,6 +188,7 @@ pub(super) enum Stage {
     Success,
     Failed,
     Cancelled,
+    Expired,
     Returned,
     LateSuccess,
 }
@@ -310,6 +311,7 @@ impl Stage {
             State::Success => Self::Success,
             State::Failed { .. } => Self::Failed,
             State::Cancelled => Self::Cancelled,
+            State::Expired => Self::Expired,
             State::Returned => Self::Returned,
             State::LateSuccess => Self::LateSuccess,
         }
@@ -333,6 +335,7 @@ impl Stage {
             Self::Success => State::Success,
             Self::Failed => State::Failed { reason: String::new() },
             Self::Cancelled => State::Cancelled,
+            Self::Expired => State::Expired,
             Self::Returned => State::Returned,
             Self::LateSuccess => State::LateSuccess,
         }
@@ -361,6 +364,7 @@ impl Stage {
             | Self::Success
             | Self::Failed
             | Self::Cancelled
+            | Self::Expired
             | Self::Returned
             | Self::LateSuccess => false,
         }
@@ -368,9 +372,12 @@ impl Stage {
 
     pub(super) const fn is_over(self) -> bool {
         match self {
-            Self::Success | Self::Failed | Self::Cancelled | Self::Returned | Self::LateSuccess => {
-                true
-            }
+            Self::Success
+            | Self::Failed
+            | Self::Cancelled
+            | Self::Expired
+            | Self::Returned
+            | Self::LateSuccess => true,
             Self::Scheduled
             | Self::Ready
             | Self::Submitting

@@ -219,7 +219,8 @@ pub(super) const MISTAKES: [Mistake; 31] = [
             | Event::Queried { .. }
             | Event::EvidenceReceived { .. }
             | Event::RecheckAsked
-            | Event::CancelAsked => advance(payout, event, context),
+            | Event::CancelAsked
+            | Event::CutOff => advance(payout, event, context),
         }),
     ),
     mistake(
@@ -380,6 +381,7 @@ fn without_amount(event: &Event) -> Event {
         | Event::Queried { .. }
         | Event::Due
         | Event::CancelAsked
+        | Event::CutOff
         | Event::RecheckAsked
         | Event::Decided(_) => {}
     }

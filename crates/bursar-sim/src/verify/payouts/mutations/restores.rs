@@ -41,6 +41,7 @@ pub(super) const MISTAKES: [Mistake; 4] = [
             | Event::Submitted { .. }
             | Event::Queried { .. }
             | Event::EvidenceReceived { .. }
+            | Event::CutOff
             | Event::RecheckAsked
             | Event::Decided(_) => advance(payout, event, context),
         }),
