@@ -101,6 +101,12 @@ pub enum Rejection {
         "the reply to the first request under the key `{key}` is kept in a form that this version cannot read: that request was carried out, and nothing was done again. Do not repeat it under another key; read {id} to see what came of it, or repeat the request on the version that stored the reply"
     )]
     UnreadableReply { key: String, id: String },
+    #[error(
+        "the payout is {status} and does not wait to be sent: nothing was changed. Only SCHEDULED and READY payouts of which nothing was sent can be moved"
+    )]
+    NotWaiting { status: &'static str },
+    #[error("{reason}: nothing was changed. Correct it")]
+    BadSettings { reason: String },
     #[error("there is no `{id}`: nothing was changed. Check the id")]
     UnknownFlow { id: String },
     #[error(
@@ -320,6 +326,8 @@ impl Rejection {
             Self::UnreadableReply { .. } => ("unreadable_reply", Class::Internal),
             Self::UnknownFlow { .. } => ("unknown_flow", Class::NotFound),
             Self::StaleVersion { .. } => ("stale_version", Class::Conflict),
+            Self::NotWaiting { .. } => ("not_waiting", Class::Conflict),
+            Self::BadSettings { .. } => ("bad_settings", Class::Invalid),
             Self::BadKey => ("bad_key", Class::Malformed),
             Self::KeyReused { .. } => ("idempotency_mismatch", Class::Conflict),
             Self::BadActor => ("bad_actor", Class::Invalid),

@@ -148,6 +148,8 @@ pub(super) fn encode(body: &Body) -> Result<Proposable, Rejection> {
             }
             Change::OpenMerchant { .. }
             | Change::AlterMerchant { .. }
+            | Change::SetShare { .. }
+            | Change::SetDispatch { .. }
             | Change::AddBeneficiary { .. }
             | Change::SetAlert { .. }
             | Change::Endpoint { .. }

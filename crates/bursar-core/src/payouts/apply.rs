@@ -7,10 +7,10 @@ use jiff::Timestamp;
 
 use super::advance::{Advance, advance};
 use super::call::Call;
-use super::event::{Event, ManualDecision};
+use super::event::{Event, ManualDecision, When};
 use super::recheck::Restored;
 use super::reported_payment::ReportedPayment;
-use super::request::{AskAgain, Callback, Cancel, Cancellation, ReadyCreate, Resolve};
+use super::request::{AskAgain, Callback, Cancel, Cancellation, ReadyCreate, Reschedule, Resolve};
 use super::state::{Payout, State};
 use super::step::{ATTEMPTS_MAX, Booking, Context, Effect};
 use super::view::View;
@@ -68,6 +68,7 @@ impl ReadyCreate<'_> {
             hold_epoch: 1,
             released_by: None,
             proposal: None,
+            is_urgent: false,
             recheck: None,
         };
         let id = FlowId::from(*id);
@@ -159,6 +160,26 @@ impl Resolve {
         let name = resolution.id.to_string();
         draft.note((&resolution.actor, action), &name, &resolution.evidence, at);
         draft.answer_about::<Payout>(key, request_hash, flow)
+    }
+}
+
+impl Reschedule {
+    pub(super) fn apply(
+        &self,
+        draft: &mut Draft<'_>,
+        at: &Admission,
+    ) -> Result<Given<View>, Rejection> {
+        let Self { id, when, expected_version, actor, reason } = self;
+        let flow = payout_at(draft, *id, *expected_version)?.id;
+        advance_payout(draft, flow, &Event::Rescheduled(*when), at)?;
+        let action = match when {
+            When::Urgent => "payout.expedite",
+            When::At(_) => "payout.reschedule",
+        };
+        draft.note((actor, action), &id.to_string(), reason, at);
+        let flow = draft.flow(flow).ok_or_else(|| unknown(FlowId::from(*id)))?;
+        let payout = flow.state.payout().ok_or_else(|| unknown(flow.id))?;
+        Ok(Given { view: Arc::new(View::new(flow, payout)), is_replay: false })
     }
 }
 

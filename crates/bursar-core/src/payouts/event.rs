@@ -31,9 +31,19 @@ pub enum Event {
     CancelAsked,
     /// The window of the channel has closed.
     CutOff,
+    Rescheduled(When),
     /// A decision waits for what the channel says after a restore.
     RecheckAsked,
     Decided(ManualDecision),
+}
+
+/// When a payout that waits is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// At once, and before all others.
+    Urgent,
+    At(Timestamp),
 }
 
 /// Prefix of the detail of an answer that the connector has no mapping for.
@@ -59,6 +69,7 @@ impl Event {
             | Self::EvidenceReceived { .. }
             | Self::CancelAsked
             | Self::CutOff
+            | Self::Rescheduled(_)
             | Self::RecheckAsked
             | Self::Decided(_) => None,
         }

@@ -60,6 +60,7 @@ impl Payout {
     pub(crate) fn waits(&self) -> Option<Waits<'_>> {
         let is_waiting = self.family() == Some(SUBMIT_LANE);
         let rank = match self.terms.scheduled_at {
+            _ if self.is_urgent => Rank::Urgent,
             Some(_) => Rank::Scheduled,
             None => Rank::Interactive,
         };

@@ -47,14 +47,14 @@ pub use advance::{Advance, advance};
 pub use beneficiary::{Beneficiary, MaskedBeneficiary};
 pub use call::{Call, Order};
 pub use client_metadata::ClientMetadata;
-pub use event::{Answer, Decision, Event, ManualDecision, Outcome, UNMAPPED};
+pub use event::{Answer, Decision, Event, ManualDecision, Outcome, UNMAPPED, When};
 pub use lane::{LANE, lease_lane, submit_lane};
 pub use recheck::{Recheck, Restored, Stage};
 pub use reported_payment::{ReportedPayment, ReportedStatus};
 pub(crate) use request::Ready;
 pub use request::{
-    AskAgain, Callback, Cancel, Cancellation, Create, NewPayout, Reply, Request, Resolution,
-    Resolve,
+    AskAgain, Callback, Cancel, Cancellation, Create, NewPayout, Reply, Request, Reschedule,
+    Resolution, Resolve,
 };
 pub use state::{Discrepancy, Payout, Proposal, State, StuckReason, Terms, Wait};
 pub use step::{ATTEMPTS_MAX, Booking, Context, Effect, Step, step};

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::beneficiary::Beneficiary;
 use super::client_metadata::ClientMetadata;
-use super::event::Decision;
+use super::event::{Decision, When};
 use super::state::Terms;
 use super::step::RESERVE;
 use super::view::View;
@@ -30,6 +30,7 @@ pub enum Request {
     Resolve(Resolve),
     Callback(Callback),
     AskAgain(AskAgain),
+    Reschedule(Reschedule),
 }
 
 /// Create a payout.
@@ -61,6 +62,16 @@ pub struct Resolve {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AskAgain {
     pub id: PayoutId,
+}
+
+/// Send a payout that waits at another time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reschedule {
+    pub id: PayoutId,
+    pub when: When,
+    pub expected_version: Option<u64>,
+    pub actor: String,
+    pub reason: String,
 }
 
 /// Evidence from a channel, by the reference that the channel was given.
@@ -214,6 +225,7 @@ asks! {
         Resolve => Payout(Given<View>),
         Callback => Accepted(Accepted),
         AskAgain => Accepted(Accepted),
+        Reschedule => Payout(Given<View>),
     }
 }
 
@@ -224,6 +236,7 @@ pub(crate) enum Ready<'r> {
     Resolve(&'r Resolve),
     Callback(&'r Callback),
     AskAgain(&'r AskAgain),
+    Reschedule(&'r Reschedule),
 }
 
 #[derive(Debug)]
@@ -257,6 +270,11 @@ impl Request {
             }
             Self::Callback(it) => Ok(Ready::Callback(it)),
             Self::AskAgain(it) => Ok(Ready::AskAgain(it)),
+            Self::Reschedule(it) => {
+                check_actor(&it.actor)?;
+                check_note(&it.reason)?;
+                Ok(Ready::Reschedule(it))
+            }
         }
     }
 }
@@ -301,6 +319,9 @@ impl Decide for Ready<'_> {
             Self::AskAgain(it) => {
                 reads.plan.flows.insert(it.id.into());
             }
+            Self::Reschedule(it) => {
+                reads.plan.flows.insert(it.id.into());
+            }
         }
     }
 
@@ -311,6 +332,7 @@ impl Decide for Ready<'_> {
             Self::Resolve(it) => it.apply(draft, at).map(Reply::Payout),
             Self::Callback(it) => it.apply(draft, at).map(Reply::Accepted),
             Self::AskAgain(it) => it.apply(draft, at).map(Reply::Accepted),
+            Self::Reschedule(it) => it.apply(draft, at).map(Reply::Payout),
         }
     }
 }

@@ -37,6 +37,9 @@ pub struct Payout {
     /// The decision of the first of two operators; the second must repeat it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
+    /// An operator wants it sent before all others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_urgent: bool,
     /// What the channel was asked since the last restore of the books.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recheck: Option<Recheck>,

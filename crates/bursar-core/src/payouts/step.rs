@@ -1,9 +1,11 @@
 //! One step: merges the evidence of an event, then `decide` decides from all knowledge.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::decide::{decide, due, next_attempt, settle};
-use super::event::{Answer, Decision, Event, ManualDecision, Outcome};
+use super::event::{Answer, Decision, Event, ManualDecision, Outcome, When};
 use super::evidence::{merge, query_evidence, submission_evidence};
 use super::recheck::{self, Restored};
 use super::state::{Payout, Proposal, State, Wait};
@@ -127,6 +129,7 @@ pub fn step(payout: &Payout, event: &Event, context: &Context<'_>) -> Result<Ste
         }
         Event::CancelAsked => cancel(payout, context),
         Event::CutOff => Ok(expire(payout, context)),
+        Event::Rescheduled(when) => reschedule(payout, *when, context),
         Event::Decided(decision) => ruled(payout, decision, context),
     }
 }
@@ -245,6 +248,24 @@ fn cancel(payout: Payout, context: &Context<'_>) -> Result<Step, Rejection> {
         | State::Returned
         | State::LateSuccess => Err(Rejection::NotCancellable { status: payout.state.status() }),
     }
+}
+
+/// Moves a payout that waits to be sent.
+fn reschedule(mut payout: Payout, when: When, context: &Context<'_>) -> Result<Step, Rejection> {
+    let status = payout.state.status();
+    if cancel(payout.clone(), context).is_err() {
+        return Err(Rejection::NotWaiting { status });
+    }
+    payout.is_urgent = when == When::Urgent;
+    let now = context.now;
+    let state = match when {
+        When::Urgent => State::Ready { not_before: now },
+        When::At(until) => {
+            Arc::make_mut(&mut payout.terms).scheduled_at = Some(until);
+            if until > now { State::Scheduled { until } } else { State::Ready { not_before: now } }
+        }
+    };
+    Ok(Step::to(payout, state, &[]))
 }
 
 /// Ends a payout that missed its cut-off. What may have been sent, or waits for an answer after a restore, goes on.

@@ -2,7 +2,7 @@
 
 use super::{Change, Content, Kind, MerchantStatus, Record, RecordKey, Registration};
 use crate::feed::{ALERT, BOOKS, FeedEvent};
-use crate::flow::{Planners, to_json};
+use crate::flow::{Planners, check_version, to_json};
 use crate::ids::EventId;
 use crate::ledger::Admission;
 use crate::rejection::Rejection;
@@ -74,6 +74,10 @@ impl Draft<'_> {
         let key = change.target(admission);
         self.check_readable(key.kind, &key.id)?;
         let before = self.record(key.kind, &key.id);
+        if let Change::SetDispatch { expected_version, .. } = change {
+            let found = before.map_or(0, |record| record.version);
+            check_version(&key.id, *expected_version, found)?;
+        }
         let content = before.map(|record| &record.content);
         let guarded = change.guarded(actor, content);
         let mut content = change.apply(content, &key, admission.now)?;

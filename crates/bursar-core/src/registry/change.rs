@@ -6,6 +6,7 @@ use super::{
     Alert, Anchor, ApiKey, BeneficiaryRecord, Content, DispatchShare, Kind, Merchant,
     MerchantStatus, RecordKey, Role, hexadecimal,
 };
+use crate::dispatch::Settings;
 use crate::four_eyes::{Action, check_person, person_of};
 use crate::ids::{BeneficiaryId, EndpointId};
 use crate::ledger::Admission;
@@ -51,6 +52,18 @@ pub enum Change {
     RevokeKey {
         id: String,
     },
+    /// The share of a merchant in the channels.
+    SetShare {
+        merchant: String,
+        share: DispatchShare,
+    },
+    /// The settings of the dispatch of a kind and a channel, instead of those of the record before.
+    SetDispatch {
+        id: String,
+        settings: Box<Settings>,
+        /// The version that the caller has seen; zero if there was no record.
+        expected_version: Option<u64>,
+    },
     SetAlert {
         name: String,
         is_raised: bool,
@@ -75,6 +88,8 @@ impl Change {
             Self::OpenMerchant { .. } => "merchant.open",
             Self::AlterMerchant { status: Some(MerchantStatus::Closed), .. } => "merchant.close",
             Self::AlterMerchant { .. } => "merchant.change",
+            Self::SetShare { .. } => "merchant.dispatch",
+            Self::SetDispatch { .. } => "dispatch.config",
             Self::AddBeneficiary { .. } => "beneficiary.add",
             Self::IssueKey { .. } => "key.issue",
             Self::RevokeKey { .. } => "key.revoke",
@@ -95,6 +110,13 @@ impl Change {
             Self::AlterMerchant { id, name, .. } => {
                 check_id(id)?;
                 name.as_deref().map_or(Ok(()), check_name)
+            }
+            Self::SetShare { merchant, share } => {
+                check_id(merchant)?;
+                share.check().map_err(|reason| Rejection::BadSettings { reason })
+            }
+            Self::SetDispatch { settings, .. } => {
+                settings.check().map_err(|reason| Rejection::BadSettings { reason })
             }
             Self::AddBeneficiary { details, .. } => details.check(),
             Self::IssueKey { name, person, role, merchant, .. } => {
@@ -133,6 +155,8 @@ impl Change {
                 Self::RevokeKey { .. }
                 | Self::OpenMerchant { .. }
                 | Self::AlterMerchant { .. }
+                | Self::SetShare { .. }
+                | Self::SetDispatch { .. }
                 | Self::AddBeneficiary { .. }
                 | Self::SetAlert { .. }
                 | Self::Endpoint { .. }
@@ -145,9 +169,10 @@ impl Change {
     /// The record that the change creates or updates.
     pub(crate) fn target(&self, admission: &Admission) -> RecordKey {
         let (kind, id) = match self {
-            Self::OpenMerchant { id, .. } | Self::AlterMerchant { id, .. } => {
-                (Kind::Merchant, id.clone())
-            }
+            Self::OpenMerchant { id, .. }
+            | Self::AlterMerchant { id, .. }
+            | Self::SetShare { merchant: id, .. } => (Kind::Merchant, id.clone()),
+            Self::SetDispatch { id, .. } => (Kind::DispatchSettings, id.clone()),
             Self::AddBeneficiary { .. } => {
                 let id = BeneficiaryId::new(admission.now, &admission.seed, 0);
                 (Kind::Beneficiary, id.to_string())
@@ -169,6 +194,8 @@ impl Change {
             | Self::Endpoint { merchant, change: EndpointChange::Add { .. }, .. } => Some(merchant),
             Self::OpenMerchant { .. }
             | Self::AlterMerchant { .. }
+            | Self::SetShare { .. }
+            | Self::SetDispatch { .. }
             | Self::RevokeKey { .. }
             | Self::SetAlert { .. }
             | Self::SetAnchor { .. }
@@ -182,11 +209,45 @@ impl Change {
             Self::Endpoint { merchant, .. } => Some(merchant),
             Self::OpenMerchant { .. }
             | Self::AlterMerchant { .. }
+            | Self::SetShare { .. }
+            | Self::SetDispatch { .. }
             | Self::AddBeneficiary { .. }
             | Self::IssueKey { .. }
             | Self::RevokeKey { .. }
             | Self::SetAnchor { .. }
             | Self::SetAlert { .. } => None,
+        }
+    }
+
+    /// The merchant after the change.
+    fn merchant(
+        &self,
+        known: Option<&Merchant>,
+        target: &RecordKey,
+    ) -> Result<Merchant, Rejection> {
+        match (self, known) {
+            (Self::OpenMerchant { name, .. }, None) => Ok(Merchant {
+                name: name.clone(),
+                status: MerchantStatus::Open,
+                event_filters: Vec::new(),
+                dispatch: DispatchShare::default(),
+            }),
+            // A repeated request: the merchant already exists with this name.
+            (Self::OpenMerchant { name, .. }, Some(known)) if known.name == *name => {
+                Ok(known.clone())
+            }
+            (Self::AlterMerchant { name, status, .. }, Some(known)) => {
+                let name = name.as_ref().unwrap_or(&known.name).clone();
+                let status = status.unwrap_or(known.status);
+                Ok(Merchant { name, status, ..known.clone() })
+            }
+            (Self::SetShare { share, .. }, Some(known)) => {
+                Ok(Merchant { dispatch: share.clone(), ..known.clone() })
+            }
+            (_, None) => Err(Rejection::UnknownRecord { kind: target.kind, id: target.id.clone() }),
+            (_, Some(_)) => {
+                Err(Rejection::RecordExists { kind: target.kind, id: target.id.clone() })
+            }
         }
     }
 
@@ -200,22 +261,15 @@ impl Change {
         let unknown = || Rejection::UnknownRecord { kind: target.kind, id: target.id.clone() };
         let taken = || Rejection::RecordExists { kind: target.kind, id: target.id.clone() };
         match (self, before) {
-            (Self::OpenMerchant { name, .. }, None) => Ok(Content::Merchant(Merchant {
-                name: name.clone(),
-                status: MerchantStatus::Open,
-                event_filters: Vec::new(),
-                dispatch: DispatchShare::default(),
-            })),
-            // A repeated request: the merchant already exists with this name.
-            (Self::OpenMerchant { name, .. }, Some(Content::Merchant(known)))
-                if known.name == *name =>
-            {
-                Ok(Content::Merchant(known.clone()))
+            (
+                Self::OpenMerchant { .. } | Self::AlterMerchant { .. } | Self::SetShare { .. },
+                None | Some(Content::Merchant(_)),
+            ) => {
+                let known = before.and_then(Content::merchant);
+                self.merchant(known, target).map(Content::Merchant)
             }
-            (Self::AlterMerchant { name, status, .. }, Some(Content::Merchant(known))) => {
-                let name = name.as_ref().unwrap_or(&known.name).clone();
-                let status = status.unwrap_or(known.status);
-                Ok(Content::Merchant(Merchant { name, status, ..known.clone() }))
+            (Self::SetDispatch { settings, .. }, None | Some(Content::DispatchSettings(_))) => {
+                Ok(Content::DispatchSettings(settings.clone()))
             }
             (Self::AddBeneficiary { merchant, details }, None) => {
                 let (merchant, details) = (merchant.clone(), details.clone());
@@ -258,7 +312,13 @@ impl Change {
                 Self::OpenMerchant { .. } | Self::AddBeneficiary { .. } | Self::IssueKey { .. },
                 Some(_),
             ) => Err(taken()),
-            (Self::AlterMerchant { .. } | Self::RevokeKey { .. }, _) => Err(unknown()),
+            (
+                Self::AlterMerchant { .. }
+                | Self::SetShare { .. }
+                | Self::SetDispatch { .. }
+                | Self::RevokeKey { .. },
+                _,
+            ) => Err(unknown()),
         }
     }
 }

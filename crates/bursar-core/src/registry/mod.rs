@@ -174,6 +174,14 @@ impl Default for DispatchShare {
 }
 
 impl DispatchShare {
+    /// Fails with the key and what is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if (1..=10_000).contains(&self.weight) {
+            return Ok(());
+        }
+        Err(format!("weight is {}, but it must be from 1 to 10000", self.weight))
+    }
+
     fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -4,10 +4,12 @@ use axum::Json as Reply;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use bursar_core::dispatch::{Rate, WEIGHT};
 use bursar_core::money::{Currency, Money};
 use bursar_core::numscript::Name;
 use bursar_core::registry::{
-    Change, Content, Kind, MerchantStatus, Record, RecordKey, Registered, Registration,
+    Change, Content, DispatchShare, Kind, MerchantStatus, Record, RecordKey, Registered,
+    Registration,
 };
 use bursar_store::Browse as _;
 use jiff::Timestamp;
@@ -56,6 +58,26 @@ pub(super) struct MerchantChange {
     #[schema(min_length = 1, max_length = 128)]
     name: Option<String>,
     status: Option<Status>,
+    dispatch: Option<Share>,
+}
+
+/// The share of a merchant in the channels that it uses with others.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = DispatchShare)]
+pub(super) struct Share {
+    /// Of two merchants that both wait, the one with twice the weight is sent twice as often. 100 if it is not set.
+    #[serde(default = "usual_weight")]
+    #[schema(minimum = 1, maximum = 10000)]
+    weight: u32,
+    /// How many payouts of the merchant are sent a second at most, by channel. Only where settings limit the channel.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, f64>)]
+    rate_per_s: BTreeMap<String, Rate>,
+}
+
+const fn usual_weight() -> u32 {
+    WEIGHT
 }
 
 /// A closed merchant starts no new payouts or pay-ins; the open ones are completed.
@@ -72,6 +94,7 @@ pub(super) struct Merchant {
     id: String,
     name: String,
     status: Status,
+    dispatch: Share,
     version: u64,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -89,7 +112,9 @@ impl Merchant {
             MerchantStatus::Open => Status::Open,
             MerchantStatus::Closed => Status::Closed,
         };
-        Ok(Self { id, name: merchant.name, status, version, created_at, updated_at })
+        let DispatchShare { weight, rate_per_s } = merchant.dispatch;
+        let dispatch = Share { weight, rate_per_s };
+        Ok(Self { id, name: merchant.name, status, dispatch, version, created_at, updated_at })
     }
 }
 
@@ -155,9 +180,17 @@ pub(super) async fn change(
         Status::Open => MerchantStatus::Open,
         Status::Closed => MerchantStatus::Closed,
     });
-    let change = Change::AlterMerchant { id, name: change.name, status };
-    let registration = Registration { actor: caller.actor, change };
-    let Registered { record, .. } = app.ask(registration).await?;
+    let register = |change| Registration { actor: caller.actor.clone(), change };
+    let share = change.dispatch.map(|share| {
+        let Share { weight, rate_per_s } = share;
+        let (merchant, share) = (id.clone(), DispatchShare { weight, rate_per_s });
+        register(Change::SetShare { merchant, share })
+    });
+    let altered = register(Change::AlterMerchant { id: id.clone(), name: change.name, status });
+    let Registered { mut record, .. } = app.ask(altered).await?;
+    if let Some(share) = share {
+        record = app.ask(share).await?.record;
+    }
     Ok(Reply(Merchant::new(*record)?))
 }
 

@@ -6,6 +6,8 @@ mod beneficiaries;
 mod callbacks;
 mod dead_letters;
 mod deliveries;
+mod dispatch;
+mod dispatch_why;
 mod endpoints;
 mod events;
 mod find;
@@ -20,6 +22,7 @@ mod payin_cases;
 mod payins;
 mod payout_decisions;
 mod payout_explain;
+mod payout_schedule;
 mod payout_view;
 mod payouts;
 mod pending_decisions;
@@ -53,11 +56,13 @@ const RESOURCES: &[Resource] = &[
     (callbacks::ACCESS, callbacks::routes),
     (payouts::ACCESS, payouts::routes),
     (payout_decisions::ACCESS, payout_decisions::routes),
+    (payout_schedule::ACCESS, payout_schedule::routes),
     (events::ACCESS, events::routes),
     (endpoints::ACCESS, endpoints::routes),
     (deliveries::ACCESS, deliveries::routes),
     (dead_letters::ACCESS, dead_letters::routes),
     (freezes::ACCESS, freezes::routes),
+    (dispatch::ACCESS, dispatch::routes),
     (restore::ACCESS, restore::routes),
     (approvals::ACCESS, approvals::routes),
     (ledger::ACCESS, ledger::routes),

@@ -13,8 +13,8 @@ use crate::auth::Caller;
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Payout {
     id: String,
-    /// SCHEDULED, READY, SUBMITTING, UNCONFIRMED, PROCESSING, STUCK, SUCCESS, FAILED, CANCELLED, RETURNED or
-    /// `LATE_SUCCESS`.
+    /// SCHEDULED, READY, SUBMITTING, UNCONFIRMED, PROCESSING, STUCK, SUCCESS, FAILED, CANCELLED, EXPIRED,
+    /// RETURNED or `LATE_SUCCESS`.
     status: String,
     /// The payout has ended. Only a correction by the channel can change it.
     #[serde(rename = "final")]

@@ -192,6 +192,8 @@ const REJECTIONS: &[&str] = &[
 /// Rejections that are not expected here, and why.
 pub const UNEXPECTED: &[(&str, &str)] = &[
     ("bad_report", "the books are not restored"),
+    ("bad_settings", "no actor changes settings of dispatch"),
+    ("not_waiting", "no actor moves payouts that wait"),
     ("no_restore", "the books are not restored"),
     ("rechecking", "the books are not restored"),
     ("bootstrap_involved", "no person uses the admin key of the environment"),

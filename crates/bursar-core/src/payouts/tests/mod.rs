@@ -76,6 +76,7 @@ fn payout(state: State, tries: u32) -> Payout {
         hold_epoch: 1,
         released_by: None,
         proposal: None,
+        is_urgent: false,
         recheck: None,
     }
 }
@@ -180,6 +181,9 @@ fn events() -> Vec<Event> {
         received_other(Verdict::NotPaid { is_retryable: false }),
         received_other(Verdict::Returned),
         Event::CancelAsked,
+        Event::CutOff,
+        Event::Rescheduled(When::Urgent),
+        Event::Rescheduled(When::At(at(500))),
         Event::RecheckAsked,
         decided(Decision::ConfirmPaid),
         decided(Decision::ConfirmNotPaid),
@@ -266,7 +270,11 @@ fn table(restored: Option<Restored<'_>>) -> String {
                     format!("told {:?}, reported: {:?}", evidence.verdict, evidence.reported)
                 }
                 Event::Decided(decision) => format!("decided {:?}", decision.decision),
-                Event::Due | Event::CancelAsked | Event::CutOff | Event::RecheckAsked => {
+                Event::Due
+                | Event::CancelAsked
+                | Event::CutOff
+                | Event::Rescheduled(_)
+                | Event::RecheckAsked => {
                     format!("{event:?}")
                 }
             };

@@ -249,6 +249,7 @@ fn describe(event: &Came) -> String {
         | Came::EvidenceReceived { .. }
         | Came::CancelAsked
         | Came::CutOff
+        | Came::Rescheduled(_)
         | Came::RecheckAsked
         | Came::Decided(_) => String::new(),
     }

@@ -20,6 +20,7 @@ pub(crate) fn causes(body: &Body, audit: &Audit) -> Vec<(FlowId, &'static str)> 
         Request::Cancel(it) => Some((it.cancellation.id.into(), "cancel")),
         Request::Resolve(it) => Some((it.resolution.id.into(), ruled(it.resolution.decision))),
         Request::AskAgain(it) => Some((it.id.into(), "recheck")),
+        Request::Reschedule(it) => Some((it.id.into(), "reschedule")),
         Request::Create(_) => None,
     };
     cause().into_iter().collect()
@@ -77,6 +78,7 @@ pub(crate) const fn outcome_name(event: &Event) -> &'static str {
         Event::EvidenceReceived { evidence, .. } => said(evidence.verdict),
         Event::CancelAsked => "cancel",
         Event::CutOff => "cut-off",
+        Event::Rescheduled(_) => "reschedule",
         Event::RecheckAsked => "recheck",
         Event::Decided(decision) => ruled(decision.decision),
     }

@@ -61,7 +61,7 @@ fn key(body: &Body) -> Option<&Key> {
         Request::Create(it) => Some(&it.key),
         Request::Cancel(it) => Some(&it.key),
         Request::Resolve(it) => Some(&it.key),
-        Request::Callback(_) | Request::AskAgain(_) => None,
+        Request::Callback(_) | Request::AskAgain(_) | Request::Reschedule(_) => None,
     }
 }
 
@@ -69,7 +69,11 @@ fn order(body: &Body) -> Option<Order> {
     let Body::Payouts(request) = body else { return None };
     let payout = match request {
         Request::Create(it) => &it.payout,
-        Request::Cancel(_) | Request::Resolve(_) | Request::Callback(_) | Request::AskAgain(_) => {
+        Request::Cancel(_)
+        | Request::Resolve(_)
+        | Request::Callback(_)
+        | Request::AskAgain(_)
+        | Request::Reschedule(_) => {
             return None;
         }
     };

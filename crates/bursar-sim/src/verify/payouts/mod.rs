@@ -93,6 +93,7 @@ impl Around {
             hold_epoch: 1,
             released_by: None,
             proposal: None,
+            is_urgent: false,
             recheck: None,
         };
         Self { machine, profile, channel: profile.channel(), template, memory: Memory::default() }

@@ -272,6 +272,7 @@ impl Small {
                 let actor = actor(is_approver).to_owned();
                 Proposal { decision, actor, is_approver, made_by: Vec::new() }
             }),
+            is_urgent: false,
             recheck: self.recheck.map(SmallRecheck::recheck),
         }
     }

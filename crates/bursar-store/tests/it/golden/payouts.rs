@@ -173,6 +173,7 @@ fn payout(state: State) -> Payout {
         hold_epoch: 1,
         released_by: None,
         proposal: None,
+        is_urgent: false,
         recheck: None,
     }
 }

@@ -220,7 +220,8 @@ pub(super) const MISTAKES: [Mistake; 31] = [
             | Event::EvidenceReceived { .. }
             | Event::RecheckAsked
             | Event::CancelAsked
-            | Event::CutOff => advance(payout, event, context),
+            | Event::CutOff
+            | Event::Rescheduled(_) => advance(payout, event, context),
         }),
     ),
     mistake(
@@ -382,6 +383,7 @@ fn without_amount(event: &Event) -> Event {
         | Event::Due
         | Event::CancelAsked
         | Event::CutOff
+        | Event::Rescheduled(_)
         | Event::RecheckAsked
         | Event::Decided(_) => {}
     }

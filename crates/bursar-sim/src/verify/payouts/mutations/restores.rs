@@ -42,6 +42,7 @@ pub(super) const MISTAKES: [Mistake; 4] = [
             | Event::Queried { .. }
             | Event::EvidenceReceived { .. }
             | Event::CutOff
+            | Event::Rescheduled(_)
             | Event::RecheckAsked
             | Event::Decided(_) => advance(payout, event, context),
         }),
