@@ -35,6 +35,9 @@ invariants! {
     ReleasedIsNotPaid, "released-is-not-paid", "what is released was not paid and cannot be";
     OneLiveAttempt, "one-live-attempt", "a payout has at most one attempt that may be paid";
     FrozenIsNotSent, "frozen-is-not-sent", "nothing is planned to be sent after the commit of a freeze";
+    WithinRate, "within-rate", "no window has more slots than rate and burst of its channel allow";
+    WithinConcurrency, "within-concurrency", "over all processes no more are being sent through a channel than its settings allow";
+    WithinWindow, "within-window", "nothing is planned to be sent outside the window of its channel, unless its settings say so";
     ListedTransition, "listed-transition", "a flow goes only where the diagram has an arrow";
     OtherAmountIsKept, "other-amount-is-kept", "a pay-in report of another amount books nothing, and its pay-in has a case with it";
     DecidedOnLatest, "decided-on-latest", "a commit changes a flow as it was saved last";

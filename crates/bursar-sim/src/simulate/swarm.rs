@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bursar_core::dispatch::{AtCutOff, Rate, Settings as Dispatch, Window, dispatch_id};
 use bursar_core::four_eyes::{Action, ApprovalRule};
 use bursar_core::ledger::pricing::Tariff;
 use bursar_core::ledger::rulebook::Rulebook;
@@ -147,6 +148,11 @@ impl Settings {
         rules.deliveries = retry_policy(&mut Dice::new(self.options.seed, "schedule"));
         for name in CHANNELS {
             let channel = channel(name, &mut dice)?;
+            if let Some(settings) =
+                dispatch(&mut Dice::new(self.options.seed, &format!("dispatch {name}")))
+            {
+                rules.dispatch.insert(dispatch_id("payout", name), settings);
+            }
             rules.channels.insert(name.to_owned(), channel);
         }
         Ok(rules)
@@ -167,6 +173,36 @@ impl Settings {
         );
         rules
     }
+}
+
+/// Half of the channels are limited: a few payouts an hour, one or two at once, or only in the afternoon.
+fn dispatch(dice: &mut Dice) -> Option<Dispatch> {
+    if dice.chance(500) {
+        return None;
+    }
+    let has_rate = dice.chance(700);
+    let milli = u32::try_from(dice.between(1, 30)).unwrap_or(1);
+    let burst = u32::try_from(dice.between(1, 3)).unwrap_or(1);
+    let most = u32::try_from(dice.between(1, 4)).unwrap_or(1);
+    let at_cut_off = match dice.below(3) {
+        0 => AtCutOff::Hold,
+        1 => AtCutOff::Expire,
+        _ => AtCutOff::SendAnyway,
+    };
+    let window = dice.chance(300).then(|| Window {
+        days: Vec::new(),
+        open: "06:00".to_owned(),
+        close: "20:00".to_owned(),
+        zone: "Asia/Karachi".to_owned(),
+    });
+    Some(Dispatch {
+        rate_per_s: has_rate.then(|| Rate::from_milli(milli)),
+        burst: Some(burst),
+        max_concurrency: Some(most),
+        windows: Some(window.into_iter().collect()),
+        at_cut_off: Some(at_cut_off),
+        ..Dispatch::default()
+    })
 }
 
 /// The shipped policy, or a shorter one that ends within days.

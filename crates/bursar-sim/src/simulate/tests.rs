@@ -139,7 +139,8 @@ fn a_shrunk_failure_still_fails() {
     let small = shrink(&found.options, &broken, rulebook()).unwrap();
     assert_eq!(small.broken.unwrap().invariant, broken.invariant);
     assert!(small.options.payouts < found.options.payouts);
-    assert!(small.options.faults.len() < 5, "{:?}", small.options.faults);
+    let (few, all) = (small.options.faults.len(), found.options.faults.len());
+    assert!(few * 2 < all, "{:?}", small.options.faults);
     assert!(small.trace.iter().any(|line| line.about.starts_with('P')));
 }
 

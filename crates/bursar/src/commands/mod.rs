@@ -70,7 +70,7 @@ enum Command {
     SecretKeys(secret_keys::Command),
     /// Manage webhook endpoints and deliveries
     Webhook(Remote<remote::webhook::Command>),
-    /// Freeze and unfreeze submissions to channels
+    /// Show what waits to be sent and why; freeze and unfreeze submissions to channels
     Dispatch(Remote<remote::dispatch::Command>),
     /// Read the event feed
     Events(remote::events::Arguments),

@@ -123,6 +123,7 @@ fn states() -> Vec<Payout> {
         with(payout(failed.clone(), 1), &refused),
         with(payout(failed, 1), &[refused[0], Verdict::AmountDiffers]),
         payout(State::Cancelled, 0),
+        payout(State::Expired, 0),
         settled(with(payout(State::Returned, 1), &[Verdict::Paid, Verdict::Returned])),
         settled(with(payout(State::LateSuccess, 1), &[refused[0], Verdict::Paid])),
     ]

@@ -39,7 +39,9 @@ impl Audit {
         }
         for call in &calls.channels {
             self.look_at_call(call);
+            self.look_at_slot(call);
         }
+        self.count_sending(commit);
         self.follow_decisions(commit);
         self.follow_approvals(commit);
     }

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use super::invariant::{Broken, Invariant};
 use super::kinds::Kind;
 use super::payouts::channel::Name;
+use super::payouts::dispatch;
 use super::{approvals, webhooks};
 
 pub(crate) use answers::Shown;
@@ -56,6 +57,7 @@ pub(crate) struct Audit {
     pub(crate) deciders: BTreeMap<String, BTreeSet<String>>,
     pub(crate) webhooks: webhooks::Books,
     pub(crate) approvals: approvals::Books,
+    pub(crate) dispatch: dispatch::Books,
     pub(crate) commits: u64,
 }
 
@@ -65,6 +67,7 @@ impl Audit {
         let mut audit = Self::default();
         audit.webhooks.attempts_max = pauses.saturating_add(1);
         audit.approvals.rules.clone_from(&rules.approvals);
+        audit.dispatch = dispatch::Books::new(rules);
         audit
     }
 

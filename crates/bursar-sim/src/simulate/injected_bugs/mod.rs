@@ -48,10 +48,12 @@ injected_bugs! {
     StoreLosesDeliveries, "store-loses-deliveries", 20, "a store that loses deliveries of the events that it has saved";
     StoreForgetsDecisions, "store-forgets-decisions", 40, "a store that saves what was approved, and not the approval";
     StoreSavesDecisionsAlone, "store-saves-decisions-alone", 40, "a store that saves an approval, and not what was approved";
+    StoreForgetsSlots, "store-forgets-slots", 40, "a store that loses which slots were given out";
+    StoreSharesSlots, "store-shares-slots", 120, "a store of several processes that does not check whether slots were given out meanwhile";
     HostForgetsWebhooks, "host-forgets-webhooks", 20, "a host that loses the answers of endpoints";
     HostTakesAnyAnswer, "host-takes-any-answer", 20, "a host that takes any answer of an endpoint for a good one";
     HostNotifiesBeforeSave, "host-notifies-before-save", 20, "a host that calls endpoints before the commit is saved";
-    HostIgnoresLeases, "host-ignores-leases", 120, "a host that sends however late it is";
+    HostIgnoresLeases, "host-ignores-leases", 160, "a host that sends however late it is";
     HostSendsBeforeSave, "host-sends-before-save", 20, "a host that sends what is not saved yet";
     HostAnswersBeforeSave, "host-answers-before-save", 20, "a host that answers what is not saved yet";
     HostResendsOnRestart, "host-resends-on-restart", 40, "a host that sends again what was in flight when it died";
@@ -69,7 +71,7 @@ impl InjectedBug {
 
     /// Whether it shows only where several processes share the books.
     pub(crate) fn needs_two(self) -> bool {
-        self == Self::StoreForgetsVersions
+        matches!(self, Self::StoreForgetsVersions | Self::StoreSharesSlots)
     }
 
     /// Whether the host acts when it is decided, not when it is saved.

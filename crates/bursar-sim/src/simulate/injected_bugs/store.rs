@@ -53,6 +53,18 @@ pub(crate) async fn save<T: Turn>(
                 *change = change.plus(*change);
             }
         }
+        Some(InjectedBug::StoreForgetsSlots) => {
+            saved.records.retain(|write| write.after.content.dispatch_state().is_none());
+        }
+        Some(InjectedBug::StoreSharesSlots) => {
+            let found = inner.load(&needed(commit)).await?;
+            for write in &mut saved.records {
+                let known = found.registry.iter().find(|record| record.key() == write.after.key());
+                if write.after.content.dispatch_state().is_some() {
+                    write.before = known.map(|record| record.version);
+                }
+            }
+        }
         Some(InjectedBug::StoreForgetsVersions) => {
             let found = inner.load(&needed(commit)).await?;
             overwrite(&mut saved, &found);

@@ -41,7 +41,8 @@ impl Audit {
                 "settled without a person, and the channel has paid another amount".to_owned()
             });
         }
-        let is_over = |payout: &Payout| matches!(payout.state.status(), "FAILED" | "CANCELLED");
+        let is_over =
+            |payout: &Payout| matches!(payout.state.status(), "FAILED" | "CANCELLED" | "EXPIRED");
         if is_over(payout) && !before.is_some_and(is_over) {
             let wrong = payout.attempts.iter().find_map(|attempt| {
                 let name = (payout.terms.channel.clone(), attempt.reference.clone());
@@ -145,7 +146,7 @@ impl Audit {
         } else if truths.iter().any(|truth| truth.is_paid()) {
             matches!(status, "SUCCESS" | "LATE_SUCCESS")
         } else {
-            matches!(status, "FAILED" | "CANCELLED")
+            matches!(status, "FAILED" | "CANCELLED" | "EXPIRED")
         };
         let about = self.name(flow.id);
         self.check(Invariant::LedgerIsWorld, &about, is_right, || {

@@ -84,6 +84,7 @@ impl World {
     /// The host starts it at once; the first byte goes out a little later, or much later.
     pub(crate) fn start_channel_call(&mut self, process: usize, call: ChannelCall, deadline: u64) {
         let now = self.scene.now;
+        let slot = self.slot_of(process, &call);
         let is_late = call.is_submission() && self.scene.strikes(Fault::StartLate);
         let Some(dice) = self.dice_of(process) else { return };
         let delay = if is_late {
@@ -107,10 +108,28 @@ impl World {
         known.started = known.started.saturating_add(1);
         let (number, incarnation) = (known.started, known.incarnation);
         // The host gives up when the lease ends, even if the connector does not.
+        let missed = call.not_sent("its slot was missed", true);
         let given_up = Box::new(call.lost("no answer while the lease lasted"));
         known.channel_calls.insert(number, InFlight { call, deadline, is_sent: false });
+        let delay = slot.map_or(0, |(at, _)| at.saturating_sub(now)).saturating_add(delay);
+        let is_missed = slot.is_some_and(|(_, until)| now.saturating_add(delay) > until);
+        if is_missed && !ignores_leases {
+            // The host does not start it any more.
+            let missed = Box::new(missed);
+            self.scene.after(delay, CallEvent::Back { incarnation, number, event: missed }.into());
+            return;
+        }
         self.scene.after(delay, CallEvent::Send { incarnation, number }.into());
         self.scene.at(deadline, CallEvent::Back { incarnation, number, event: given_up }.into());
+    }
+
+    /// When the host starts a call that has a slot of its own, and until when it may, on the monotonic clock.
+    fn slot_of(&mut self, process: usize, call: &ChannelCall) -> Option<(u64, u64)> {
+        let slot = call.effect.slot.as_ref()?;
+        let until = slot.until?;
+        let now = self.scene.now;
+        let moment = self.processes.get_mut(process)?.clock.now(now);
+        Some((moment.real_of(slot.at), moment.real_of(until)))
     }
 
     /// From the moment at which it is started until it arrives or is given up, a submission may be paid.

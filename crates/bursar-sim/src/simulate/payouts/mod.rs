@@ -4,6 +4,7 @@ mod audit;
 mod calls;
 pub(crate) mod channel;
 mod coverage;
+pub(crate) mod dispatch;
 pub(crate) mod merchants;
 pub(crate) mod operators;
 
@@ -27,10 +28,19 @@ pub(crate) const KIND: Kind = Kind {
     name: "payout",
     letter: 'P',
     arrows: &[
-        ("SCHEDULED", &["SUBMITTING", "CANCELLED"]),
+        ("SCHEDULED", &["SUBMITTING", "CANCELLED", "EXPIRED"]),
         (
             "READY",
-            &["SUBMITTING", "CANCELLED", "PROCESSING", "SUCCESS", "RETURNED", "FAILED", "STUCK"],
+            &[
+                "SUBMITTING",
+                "CANCELLED",
+                "EXPIRED",
+                "PROCESSING",
+                "SUCCESS",
+                "RETURNED",
+                "FAILED",
+                "STUCK",
+            ],
         ),
         (
             "SUBMITTING",
@@ -42,6 +52,7 @@ pub(crate) const KIND: Kind = Kind {
         ("SUCCESS", &["RETURNED"]),
         ("FAILED", &["LATE_SUCCESS", "RETURNED"]),
         ("CANCELLED", &["LATE_SUCCESS", "RETURNED"]),
+        ("EXPIRED", &["LATE_SUCCESS", "RETURNED"]),
         ("LATE_SUCCESS", &["RETURNED"]),
         ("RETURNED", &[]),
     ],

@@ -12,6 +12,7 @@ pub(crate) mod key;
 pub(crate) mod merchant;
 pub(crate) mod payin;
 pub(crate) mod payout;
+mod payout_explained;
 mod resource;
 pub(crate) mod restore;
 pub(crate) mod review;

@@ -2,14 +2,15 @@
 
 use bursar_node::client::ApiRequest;
 use bursar_node::failure::Failure;
-use bursar_node::report::{Column, table_of, text};
+use bursar_node::report::Column;
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::payout_explained::explained;
 use super::{
     Filter, GetArgs, IdempotencyArgs, ListArgs, RemoteCommand, Resource, Server, fields, given,
-    list, pair, rows,
+    list, pair,
 };
 
 #[derive(Debug, Subcommand)]
@@ -22,6 +23,10 @@ pub(crate) enum Command {
     List(ListArgs<PayoutFilter>),
     /// Cancel a payout that was not submitted yet
     Cancel(Cancel),
+    /// Send a payout that waits at another time
+    Reschedule(Reschedule),
+    /// Send a payout that waits before all others, and at once
+    Expedite(Expedite),
     /// Resolve a stuck payout
     Resolve(Resolve),
     /// Close the case of a finished payout; no money moves
@@ -139,6 +144,24 @@ pub(crate) struct CloseCase {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Reschedule {
+    #[command(flatten)]
+    payout: GetArgs,
+    /// The new time, such as 2026-12-01T06:00:00Z; a time that has passed means now
+    #[arg(long, value_name = "TIME")]
+    at: Timestamp,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Expedite {
+    #[command(flatten)]
+    payout: GetArgs,
+    /// The reason, for the audit log
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Cancel {
     #[command(flatten)]
     payout: GetArgs,
@@ -221,6 +244,15 @@ impl RemoteCommand for Command {
                 let path = PAYOUTS.path_below(&cancel.payout, "cancel");
                 let request = ApiRequest::post(path, body);
                 server.print_response_once(request, cancel.once, fields)
+            }
+            Self::Reschedule(Reschedule { payout, at }) => {
+                let request =
+                    ApiRequest::patch(PAYOUTS.path_of(&payout), json!({"scheduled_at": at}));
+                server.print_response(&request, fields)
+            }
+            Self::Expedite(Expedite { payout, reason }) => {
+                let path = PAYOUTS.path_below(&payout, "expedite");
+                server.print_response(&ApiRequest::post(path, json!({"reason": reason})), fields)
             }
             Self::Resolve(resolve) => {
                 let Resolve { payout, decision, evidence, expected_version, once } = resolve;
@@ -316,60 +348,3 @@ const EVENTS: &[Column] = &[
     Column::text("data/reason", "reason"),
     Column::number("sequence", "sequence"),
 ];
-
-const EVIDENCE: &[Column] = &[
-    Column::text("at", "time"),
-    Column::text("source", "source"),
-    Column::text("verdict", "verdict"),
-    Column::text("detail", "detail"),
-];
-
-/// How the channel and the caller name a payout.
-const NAMES: [(&str, &str); 3] = [
-    ("provider_reference", "Provider reference"),
-    ("external_id", "External id"),
-    ("description", "Description"),
-];
-
-/// Whom an explained payout pays: name, account or telephone number, bank and id, those that it has.
-fn beneficiary(explanation: &Value) -> String {
-    let field = |name| explanation.pointer(&format!("/beneficiary/{name}")).map(text);
-    let fields = ["name", "account", "msisdn", "bank", "id"].into_iter().filter_map(field);
-    format!("Beneficiary: {}", fields.collect::<Vec<_>>().join(", "))
-}
-
-fn explained(explanation: &Value) -> String {
-    let part = |name: &str| explanation.get(name).map(text).unwrap_or_default();
-    let mut lines = vec![
-        format!("{} {} (version {})", part("id"), part("status"), part("version")),
-        beneficiary(explanation),
-    ];
-    for (name, title) in NAMES {
-        if explanation.get(name).is_some() {
-            lines.push(format!("{title}: {}", part(name)));
-        }
-    }
-    lines.extend([part("summary"), format!("Money: {}.", part("money"))]);
-    if explanation.get("next_at").is_some() {
-        lines.push(format!(
-            "Next check at {}, unless new evidence arrives earlier.",
-            part("next_at")
-        ));
-    }
-    for attempt in rows(explanation, "attempts") {
-        let part = |name: &str| attempt.get(name).map(text).unwrap_or_default();
-        let theirs = match attempt.get("provider_reference") {
-            Some(reference) => format!(", provider reference {}", text(reference)),
-            None => String::new(),
-        };
-        lines.push(format!(
-            "\nAttempt {} as {}: sent {} times, {}{theirs}",
-            part("number"),
-            part("reference"),
-            part("tries"),
-            part("knowledge")
-        ));
-        lines.push(table_of(EVIDENCE, rows(attempt, "evidence")));
-    }
-    lines.join("\n")
-}
