@@ -56,5 +56,31 @@ CREATE TABLE dispatch_audit_log (
     PRIMARY KEY (cycle_at, item_type, channel)
 );
 
+-- The names of the dispatcher's tables for people. Times are timestamps. The context has no account or telephone number.
+CREATE VIEW exec_rate_config AS
+SELECT split_part(id, '.', 1) AS item_type, split_part(id, '.', 2) AS channel,
+       coalesce((content::json ->> 'enabled')::boolean, true) AS enabled,
+       (content::json ->> 'rate_per_s')::numeric AS rate_per_s,
+       (content::json ->> 'contract_per_s')::numeric AS contract_per_s,
+       (content::json ->> 'burst')::integer AS burst,
+       (content::json ->> 'batch_size')::integer AS batch_size,
+       (content::json ->> 'max_concurrency')::integer AS max_concurrency,
+       (content::json ->> 'jitter_ms')::integer AS jitter_ms,
+       content::json -> 'windows' AS windows, version
+FROM registry WHERE kind = 'dispatch_config';
+
+CREATE VIEW payment_exec_queue AS
+SELECT f.kind AS item_type, f.id AS item_id, f.merchant,
+       CASE WHEN d.lane LIKE 'submit:%' THEN (ARRAY['urgent', 'interactive', 'scheduled', 'bulk'])[split_part(d.lane, ':', 4)::integer + 1] END AS lane,
+       to_timestamp(d.due_at / 1000000.0) AS scheduled_exec_time,
+       CASE WHEN d.lane LIKE 'submit:%' THEN 'READY' WHEN d.lane IS NULL THEN 'DONE' ELSE 'DISPATCHED' END AS queue_status,
+       f.status AS payment_status, f.version AS claim_epoch, to_timestamp(f.updated_at / 1000000.0) AS updated_at
+FROM flows f LEFT JOIN due d ON d.flow = f.id WHERE f.kind = 'payout';
+
+CREATE VIEW payment_exec_context AS
+SELECT kind AS item_type, id AS item_id,
+       (state::jsonb #> '{flow,terms}') #- '{beneficiary,account}' #- '{beneficiary,msisdn}' AS context_json
+FROM flows WHERE kind = 'payout';
+
 -- A process of an earlier version knows no queues, and cannot commit any more.
 ALTER TABLE head RENAME COLUMN last_hash TO end_hash;

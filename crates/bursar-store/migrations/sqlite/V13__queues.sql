@@ -48,5 +48,34 @@ CREATE TABLE dispatch_audit_log (
     PRIMARY KEY (cycle_at, item_type, channel)
 ) STRICT, WITHOUT ROWID;
 
+-- The names of the dispatcher's tables for people. Times are in UTC. The context has no account or telephone number.
+CREATE VIEW exec_rate_config AS
+SELECT substr(id, 1, instr(id, '.') - 1) AS item_type, substr(id, instr(id, '.') + 1) AS channel,
+       coalesce(json_extract(content, '$.enabled'), 1) AS enabled,
+       json_extract(content, '$.rate_per_s') AS rate_per_s,
+       json_extract(content, '$.contract_per_s') AS contract_per_s,
+       json_extract(content, '$.burst') AS burst,
+       json_extract(content, '$.batch_size') AS batch_size,
+       json_extract(content, '$.max_concurrency') AS max_concurrency,
+       json_extract(content, '$.jitter_ms') AS jitter_ms,
+       json_extract(content, '$.windows') AS windows, version
+FROM registry WHERE kind = 'dispatch_config';
+
+CREATE VIEW payment_exec_queue AS
+SELECT f.kind AS item_type, f.id AS item_id, f.merchant,
+       CASE substr(d.lane, length(d.lane) - length(f.merchant) - 1, 1) || substr(d.lane, 1, 7)
+           WHEN '0submit:' THEN 'urgent' WHEN '1submit:' THEN 'interactive' WHEN '2submit:' THEN 'scheduled'
+           WHEN '3submit:' THEN 'bulk' END AS lane,
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.due_at / 1000000.0, 'unixepoch') AS scheduled_exec_time,
+       CASE WHEN substr(d.lane, 1, 7) = 'submit:' THEN 'READY' WHEN d.lane IS NULL THEN 'DONE' ELSE 'DISPATCHED' END AS queue_status,
+       f.status AS payment_status, f.version AS claim_epoch,
+       strftime('%Y-%m-%dT%H:%M:%fZ', f.updated_at / 1000000.0, 'unixepoch') AS updated_at
+FROM flows f LEFT JOIN due d ON d.flow = f.id WHERE f.kind = 'payout';
+
+CREATE VIEW payment_exec_context AS
+SELECT kind AS item_type, id AS item_id,
+       json_remove(json_extract(state, '$.flow.terms'), '$.beneficiary.account', '$.beneficiary.msisdn') AS context_json
+FROM flows WHERE kind = 'payout';
+
 -- A process of an earlier version knows no queues, and cannot commit any more.
 ALTER TABLE head RENAME COLUMN last_hash TO end_hash;

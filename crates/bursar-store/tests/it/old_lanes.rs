@@ -18,6 +18,7 @@ const BACK: &str = "
         WHERE flow IN (SELECT id FROM flows WHERE status = 'SCHEDULED');
     UPDATE due SET lane = 'submit:wallet' WHERE flow IN (SELECT id FROM flows WHERE status = 'READY');
     UPDATE due SET lane = 'payout' WHERE lane = 'lease:wallet';
+    DROP VIEW exec_rate_config; DROP VIEW payment_exec_queue; DROP VIEW payment_exec_context; DROP TABLE dispatch_audit_log;
     DROP TABLE queues;
     ALTER TABLE head RENAME COLUMN end_hash TO chain_hash;";
 

@@ -33,6 +33,7 @@ const UNPACK: &str = "
     ALTER TABLE head RENAME COLUMN switches_version TO control_version;
     ALTER TABLE head RENAME COLUMN end_hash TO hash;
     UPDATE due SET lane = 'submit:' || split_part(lane, ':', 3) WHERE lane LIKE 'submit:%';
+    DROP VIEW exec_rate_config; DROP VIEW payment_exec_queue; DROP VIEW payment_exec_context; DROP TABLE dispatch_audit_log;
     DROP TABLE queues;
     DROP TABLE tallies, reviews, labels, closings, closed_accounts;
     DROP INDEX flows_by_kind, flows_by_merchant;

@@ -53,7 +53,7 @@ fn paths(admin: &Caller) -> impl Fn(&str) -> String + use<> {
     move |route| {
         let id = match route.split('/').nth(2) {
             Some("merchants") => "m1",
-            Some("payouts") => &payout,
+            Some("payouts" | "dispatch") => &payout,
             Some("payins") => &payin,
             Some("approvals") => "apr_00000000000000000000000000000001",
             Some("beneficiaries") => &beneficiary,
@@ -62,6 +62,7 @@ fn paths(admin: &Caller) -> impl Fn(&str) -> String + use<> {
             Some("deliveries") => &delivery,
             _ => "",
         };
+        let route = route.replace("{item_type}", "payout").replace("{channel}", "wallet");
         route.replace("{id}", id).replace("{provider}", "easypay")
     }
 }

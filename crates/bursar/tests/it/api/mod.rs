@@ -6,6 +6,7 @@ mod auditor;
 mod bodies;
 mod callbacks;
 mod crash_recovery;
+mod dispatch;
 mod document;
 mod freezes;
 mod idempotency;

@@ -135,8 +135,9 @@ fn money_out(done: &mut Done, admin: &Caller) {
     later["scheduled_at"] = json!("2099-01-01T00:00:00Z");
     let later = admin.pay("k-2", &later).is(201);
     assert_eq!(later["status"], "SCHEDULED");
+    dispatched(done, admin, id(&later));
     let path = format!("/v1/payouts/{}/cancel", id(&later));
-    let cancelled = admin.move_money("k-3", &path, &json!({"expected_version": 1}));
+    let cancelled = admin.move_money("k-3", &path, &json!({}));
     assert_eq!(done.note("POST", "/v1/payouts/{id}/cancel", &cancelled)["status"], "CANCELLED");
     let lost = admin.pay("k-4", &order("m1", "silent", "30.00")).is(201);
     done.post(admin, "/v1/test-clock/advance", &json!({"seconds": 60}));
@@ -155,6 +156,44 @@ fn money_out(done: &mut Done, admin: &Caller) {
     done.note("POST", "/v1/payouts/{id}/case/close", &closed);
     let found = admin.get("/v1/find?q=t-1");
     assert_eq!(done.note("GET", "/v1/find", &found)["data"][0]["id"], paid["id"]);
+}
+
+/// A scheduled payout is moved, and a channel is limited.
+fn dispatched(done: &mut Done, admin: &Caller, waiting: &str) {
+    let later = json!({"scheduled_at": "2099-02-01T00:00:00Z"}).to_string();
+    let moved = admin.ask("PATCH", &format!("/v1/payouts/{waiting}"), &[], later.as_bytes());
+    let moved = done.note("PATCH", "/v1/payouts/{id}", &moved);
+    assert_eq!(moved["scheduled_at"], "2099-02-01T00:00:00Z", "{moved}");
+    assert_eq!(done.get_one(admin, "/v1/dispatch/why/{id}", waiting)["reason"], "time");
+    assert_eq!(done.get(admin, "/v1/dispatch/queue")["groups"][0]["waiting"], 1);
+    let urgent = admin.pay("k-7", &order("m1", "calm", "1.00")).is(201);
+    admin.payout_at(id(&urgent), "SUCCESS");
+    let late =
+        admin.post(&format!("/v1/payouts/{}/expedite", id(&urgent)), &json!({"reason": "x"}));
+    late.refused(409, "not_waiting");
+    done.note(
+        "POST",
+        "/v1/payouts/{id}/expedite",
+        &admin.post(
+            &format!("/v1/payouts/{}/expedite", waiting_again(admin)),
+            &json!({"reason": "asked by telephone"}),
+        ),
+    );
+    let route = "/v1/dispatch/config/{item_type}/{channel}";
+    let path = "/v1/dispatch/config/payout/calm";
+    assert_eq!(done.note("GET", route, &admin.get(path))["is_limited"], false);
+    let settings = json!({"max_concurrency": 7}).to_string();
+    let put = admin.ask("PUT", path, &[("If-Match", "0")], settings.as_bytes());
+    assert_eq!(done.note("PUT", route, &put)["settings"]["max_concurrency"]["from"], "record");
+    done.get(admin, "/v1/dispatch/config");
+    done.get(admin, "/v1/dispatch/audit");
+}
+
+/// Another scheduled payout.
+fn waiting_again(admin: &Caller) -> String {
+    let mut later = order("m1", "calm", "2.00");
+    later["scheduled_at"] = json!("2099-01-01T00:00:00Z");
+    id(&admin.pay("k-8", &later).is(201)).to_owned()
 }
 
 fn reports(done: &mut Done, admin: &Caller) {
