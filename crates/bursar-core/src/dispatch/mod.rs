@@ -6,6 +6,8 @@
 mod fair;
 mod queue;
 mod rate;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use fair::Turns;
 pub use fair::{Head, QueueClaim, shares};
