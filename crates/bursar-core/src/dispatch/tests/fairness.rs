@@ -197,3 +197,26 @@ fn a_frozen_merchant_is_passed_over() {
     model.frozen.clear();
     assert_eq!(by_merchant(&model.claim(30)), BTreeMap::from([("a", 10), ("b", 10), ("c", 10)]));
 }
+
+/// All queues that a claim looks at are frozen, and one wakes: it does not go before those that were not looked at.
+#[test]
+fn a_queue_that_wakes_beside_frozen_ones_has_no_credit() {
+    let mut model = Model::new();
+    let names = ["a", "b", "c", "d", "e"];
+    for name in names {
+        model.add(name, Rank::Interactive, 1_000);
+    }
+    for _ in 0..100 {
+        model.claim(20);
+    }
+    let pass = |model: &Model, name| model.queues[&key(name, Rank::Interactive)].pass;
+    let mut awake = names;
+    awake.sort_by_key(|name| pass(&model, *name));
+    model.frozen = awake[..4].iter().map(|name| (*name).to_owned()).collect();
+    model.add("new", Rank::Interactive, 1_000);
+    model.claim(20);
+    let taken: Vec<_> = (0..10).flat_map(|_| model.claim(20)).collect();
+    let counts = by_merchant(&taken);
+    let other = counts.get(awake[4]).copied().unwrap_or_default();
+    assert_near(other, 100, 20);
+}
