@@ -123,6 +123,7 @@ fn a_queue_is_asleep_until_its_first_flow_is_due() {
     assert_eq!(pass(TurnChange::Stays, &awake, 101), None, "its next flow is not due");
     assert_eq!(pass(TurnChange::Joins(9), &queue(2, None), 50), Some(9));
     assert_eq!(pass(TurnChange::Joins(9), &queue(2, None), 101), None);
+    assert_eq!(pass(TurnChange::Joins(3), &awake, 50), Some(7), "another process has woken it");
     assert_eq!(pass(TurnChange::Leaves, &awake, 50), None);
     let now = position(100, 0).0;
     let until = now + SignedDuration::from_secs(5);

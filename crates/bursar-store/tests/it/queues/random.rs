@@ -16,8 +16,8 @@ use crate::payouts::call;
 use crate::scratch::Scratch;
 use crate::workload::{block_on, rules};
 
-/// More merchants than a claim looks at.
-const MERCHANTS: [&str; 7] = ["m0", "m1", "m2", "m3", "m4", "m5", "m6"];
+/// More merchants than a claim looks at. Their order depends on the collation.
+const MERCHANTS: [&str; 7] = ["m1", "M1", "m_2", "m10", "Zoe", "a", "mB"];
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -29,6 +29,8 @@ enum Step {
     Cancel(usize),
     Freeze(usize),
     Unfreeze(usize),
+    /// A merchant is frozen or unfrozen in the turn of a claim, before it.
+    ChangeAndClaim(usize, bool),
     /// One that was sent comes back.
     NotSent(usize),
     Quarantine,
@@ -46,6 +48,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => any::<usize>().prop_map(Step::Cancel),
         2 => merchant().prop_map(Step::Freeze),
         2 => merchant().prop_map(Step::Unfreeze),
+        1 => (merchant(), any::<bool>()).prop_map(|(merchant, it)| Step::ChangeAndClaim(merchant, it)),
         2 => any::<usize>().prop_map(Step::NotSent),
         1 => Just(Step::Quarantine),
         2 => (1..60_i64).prop_map(Step::Wait),
@@ -87,6 +90,13 @@ async fn run(store: impl Store + Query, steps: &[Step]) -> Vec<Seen> {
             Step::Freeze(merchant) => vec![freeze(MERCHANTS[merchant]).into()],
             Step::Unfreeze(merchant) => {
                 ["b", "c"].map(|actor| unfreeze(MERCHANTS[merchant], actor).into()).into()
+            }
+            Step::ChangeAndClaim(merchant, true) => {
+                vec![freeze(MERCHANTS[merchant]).into(), claim(5, 0)]
+            }
+            Step::ChangeAndClaim(merchant, false) => {
+                let [b, c] = ["b", "c"].map(|actor| unfreeze(MERCHANTS[merchant], actor).into());
+                vec![b, c, claim(5, 0)]
             }
             Step::NotSent(_) if sent.is_empty() => continue,
             Step::NotSent(index) => vec![not_sent(&sent[index % sent.len()])],
