@@ -1,5 +1,6 @@
 //! Queues of payouts that wait to be sent, on every store: the turns of the merchants, freezes, times, and what is stored.
 
+mod processes;
 mod random;
 mod scans;
 mod weights;
