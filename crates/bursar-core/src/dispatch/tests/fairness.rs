@@ -165,7 +165,7 @@ fn model_claims(model: &mut Model, count: u32) -> Vec<(String, Rank)> {
     (0..count).flat_map(|_| model.claim(20)).collect()
 }
 
-/// Within a rank the order of the merchants does not depend on other ranks, but one merchant has one share for all its ranks.
+/// A merchant has one share for all its ranks.
 #[test]
 fn what_a_merchant_sends_alone_is_charged_to_its_batch() {
     let mut model = Model::new();
@@ -181,6 +181,20 @@ fn what_a_merchant_sends_alone_is_charged_to_its_batch() {
     // 300 in all, 150 for each.
     assert_near(of_a, 50, 5);
     assert_near(of_b, 145, 5);
+}
+
+/// Also within one claim.
+#[test]
+fn a_claim_charges_all_ranks_of_a_merchant() {
+    let mut model = Model::new();
+    model.add("a", Rank::Interactive, 100);
+    model.add("a", Rank::Bulk, 100);
+    model.add("b", Rank::Bulk, 100);
+    let taken = model.claim(60);
+    let batch: Vec<&(String, Rank)> =
+        taken.iter().filter(|(_, rank)| *rank == Rank::Bulk).collect();
+    assert_eq!(batch.len(), 3);
+    assert!(batch.iter().all(|(merchant, _)| merchant == "b"), "{batch:?}");
 }
 
 #[test]

@@ -245,6 +245,22 @@ fn turns_stay_at_the_greatest() {
     assert_eq!(shares(&[], &claim(5, 0)), Vec::<u32>::new());
 }
 
+/// Queues wake when something is taken: a claim without flows saves nothing.
+#[test]
+fn a_claim_that_takes_nothing_changes_nothing() {
+    let heads = vec![
+        Head { key: key("m1", Rank::Bulk), queue: queue(9, None) },
+        Head { key: key("m2", Rank::Bulk), queue: queue(9, Some(5)) },
+    ];
+    let mut turns = Turns::new(heads.clone(), |_| false);
+    assert_eq!((turns.take(vec![], 0, 10), turns.has_frozen()), (vec![], false));
+    assert_eq!(turns.into_changes("g"), (vec![], vec![]));
+    let frozen = Turns::new(heads, |_| true);
+    assert!(frozen.has_frozen());
+    let left = vec![(key("m2", Rank::Bulk), TurnChange::Leaves)];
+    assert_eq!(frozen.into_changes("g"), (left, vec![]), "the other is asleep already");
+}
+
 #[test]
 fn a_claim_looks_at_few_queues_of_each_rank() {
     let heads = [0, 1, 64, 79, 80, 1_024, u32::MAX].map(|limit| claim(limit, 0).heads());

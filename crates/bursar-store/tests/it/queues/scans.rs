@@ -11,7 +11,8 @@ use crate::workload::{block_on, rules};
 /// lanes.
 const MANY: &str = "
     INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, ready_at, pass, weight)
-    SELECT 'submit:payout:wallet', 'x' || n, CASE WHEN n % 2 = 0 THEN 3 ELSE 1 END, 1, 4000000000000000, gen_random_uuid(), 4000000000000000,
+    SELECT 'submit:payout:wallet', 'x' || n, CASE WHEN n % 2 = 0 THEN 3 ELSE 1 END, 1, 4000000000000000,
+           gen_random_uuid(), 4000000000000000,
            CASE WHEN n % 2 = 0 THEN n END, 100 FROM generate_series(1, 20000) AS n;
     INSERT INTO due (lane, due_at, flow)
     SELECT 'submit:payout:wallet:1:x' || n % 20000, 4000000000000000, gen_random_uuid() FROM generate_series(1, 100000) AS n;
