@@ -111,15 +111,16 @@ struct Place {
 impl Turns {
     /// Queues that are asleep join at the least turn of their rank. Queues of frozen merchants leave.
     pub(crate) fn new(heads: Vec<Head>, is_frozen: impl Fn(&QueueKey) -> bool) -> Self {
-        let (frozen, open): (Vec<Head>, Vec<Head>) =
-            heads.into_iter().partition(|head| is_frozen(&head.key));
-        let awake = frozen.into_iter().filter(|head| head.queue.pass.is_some());
+        // Frozen ones count: those that were not read come behind them.
         let mut least: BTreeMap<Rank, i64> = BTreeMap::new();
-        for head in &open {
+        for head in &heads {
             let Some(pass) = head.queue.pass else { continue };
             let least = least.entry(head.key.rank).or_insert(pass);
             *least = pass.min(*least);
         }
+        let (frozen, open): (Vec<Head>, Vec<Head>) =
+            heads.into_iter().partition(|head| is_frozen(&head.key));
+        let awake = frozen.into_iter().filter(|head| head.queue.pass.is_some());
         let place = |Head { key, queue }: Head| {
             let least = least.get(&key.rank).copied().unwrap_or_default();
             let joined_at = queue.pass.is_none().then_some(least);

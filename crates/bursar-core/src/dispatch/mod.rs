@@ -10,6 +10,8 @@ mod queue;
 mod rate;
 mod settings;
 mod standing;
+#[cfg(test)]
+mod tests;
 mod window;
 
 pub use claim::{Blocked, Rest, SendTime, dispatch_id, settings};

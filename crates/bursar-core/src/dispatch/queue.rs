@@ -194,7 +194,8 @@ impl QueueWrite {
         let parked = before.and_then(|queue| queue.parked_until).filter(|until| *until > now);
         let (pass, parked_until) = match self.turn {
             TurnChange::Stays => (before_pass, parked),
-            TurnChange::Joins(pass) => (Some(pass), parked),
+            // Another process may have woken it since it was read.
+            TurnChange::Joins(pass) => (before_pass.or(Some(pass)), parked),
             TurnChange::Leaves => (None, parked),
             TurnChange::Parks(until) => (None, Some(until)),
         };

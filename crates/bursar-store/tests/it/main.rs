@@ -35,6 +35,7 @@ mod payins;
 mod payout_steps;
 mod payouts;
 mod postgres;
+mod queues;
 mod rates;
 mod raw;
 mod references;

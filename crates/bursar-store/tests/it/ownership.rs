@@ -91,7 +91,7 @@ async fn a_key_has_one_reply(store: impl Store + Query) {
 on_every_store! { only_the_payout_changes_its_bookings, a_key_has_one_reply, }
 
 /// Tables, columns that the statement changes, and the statement.
-const CHANGES: [(&str, &[&str], &str); 27] = [
+const CHANGES: [(&str, &[&str], &str); 32] = [
     (
         "flows",
         &["state", "status"],
@@ -125,6 +125,11 @@ const CHANGES: [(&str, &[&str], &str); 27] = [
     ("due", &["flow"], "DELETE FROM due"),
     ("due", &["due_at"], "UPDATE due SET due_at = due_at + 1"),
     ("due", &["lane"], "INSERT INTO due SELECT 'other', due_at, flow FROM due"),
+    ("queues", &["waiting"], "UPDATE queues SET waiting = waiting + 1"),
+    ("queues", &["first_due"], "UPDATE queues SET first_due = first_due + 1"),
+    ("queues", &["first_flow"], "UPDATE queues SET first_flow = zeroblob(16)"),
+    ("queues", &["rank"], "UPDATE queues SET rank = 2"),
+    ("queues", &["grp"], "DELETE FROM queues"),
     (
         "events",
         &["data"],
