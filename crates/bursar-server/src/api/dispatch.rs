@@ -60,7 +60,6 @@ pub(super) struct DispatchConfig {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Setting {
-    #[schema(value_type = Object)]
     value: Value,
     /// `default`, `file` or `record`.
     from: &'static str,

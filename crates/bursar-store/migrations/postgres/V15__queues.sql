@@ -27,7 +27,7 @@ CREATE TABLE queues (
     first_due BIGINT NOT NULL,
     first_flow UUID NOT NULL,
     parked_until BIGINT,
-    ready_at BIGINT NOT NULL,
+    ready_at BIGINT NOT NULL GENERATED ALWAYS AS (greatest(first_due, parked_until)) STORED,
     pass BIGINT,
     weight INTEGER NOT NULL,
     limit_milli INTEGER,
@@ -36,8 +36,8 @@ CREATE TABLE queues (
 CREATE INDEX queues_awake ON queues (grp, rank, pass, merchant) WHERE pass IS NOT NULL;
 CREATE INDEX queues_asleep ON queues (grp, rank, ready_at, merchant) WHERE pass IS NULL;
 
-INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, ready_at, weight)
-SELECT grp, merchant, rank, count(*), min(due_at), (array_agg(flow ORDER BY due_at, flow))[1], min(due_at), 100
+INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, weight)
+SELECT grp, merchant, rank, count(*), min(due_at), (array_agg(flow ORDER BY due_at, flow))[1], 100
 FROM waiting GROUP BY grp, merchant, rank;
 
 -- What dispatch did, a few seconds a row.

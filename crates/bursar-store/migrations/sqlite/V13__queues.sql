@@ -16,7 +16,7 @@ CREATE TABLE queues (
     first_due INTEGER NOT NULL,
     first_flow BLOB NOT NULL,
     parked_until INTEGER,
-    ready_at INTEGER NOT NULL,
+    ready_at INTEGER NOT NULL AS (max(first_due, ifnull(parked_until, first_due))) STORED,
     pass INTEGER,
     weight INTEGER NOT NULL,
     limit_milli INTEGER,
@@ -25,9 +25,9 @@ CREATE TABLE queues (
 CREATE INDEX queues_awake ON queues (grp, rank, pass, merchant) WHERE pass IS NOT NULL;
 CREATE INDEX queues_asleep ON queues (grp, rank, ready_at, merchant) WHERE pass IS NULL;
 
-INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, ready_at, weight)
+INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, weight)
 SELECT substr(d.lane, 1, length(d.lane) - length(f.merchant) - 3), f.merchant,
-       CAST(substr(d.lane, length(d.lane) - length(f.merchant) - 1, 1) AS INTEGER), count(*), min(d.due_at), X'00', min(d.due_at), 100
+       CAST(substr(d.lane, length(d.lane) - length(f.merchant) - 1, 1) AS INTEGER), count(*), min(d.due_at), X'00', 100
 FROM due d JOIN flows f ON f.id = d.flow WHERE d.lane >= 'submit:' AND d.lane < 'submit;' GROUP BY d.lane;
 UPDATE queues SET first_flow = (SELECT min(d.flow) FROM due d
     WHERE d.lane = queues.grp || ':' || queues.rank || ':' || queues.merchant AND d.due_at = queues.first_due);

@@ -37,8 +37,10 @@ impl Memory {
     /// The flows that a claim reads of its heads.
     pub(super) fn claim_queues(&self, claim: &QueueClaim) -> Vec<FlowId> {
         let heads = self.heads(claim);
+        let channel = group_parts(&claim.group).map_or("", |(_, channel)| channel);
+        let frozen = self.control.merchants_at_rest(channel);
         let mut claimed = Vec::new();
-        for (head, share) in heads.iter().zip(shares(&heads, claim)) {
+        for (head, share) in heads.iter().zip(shares(&heads, claim, &frozen)) {
             let due = self.waiting(&head.key, head.queue.first);
             let due = due.take_while(|(at, _)| *at <= claim.now);
             claimed.extend(due.take(at_most(share)).map(|(_, id)| id));

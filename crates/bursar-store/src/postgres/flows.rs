@@ -1,4 +1,4 @@
-//! Flows, their due rows, and the idempotency keys with their replies.
+//! Flows and their due rows.
 //!
 //! A turn first locks the flows that it names, in the order of their ids. It then claims due flows with SKIP LOCKED. So
 //! turns cannot deadlock, and two turns never step one flow at once.
@@ -10,7 +10,6 @@ use std::sync::Arc;
 use bursar_core::dispatch::Head;
 use bursar_core::flow::{DecodedFlow, Due, Flow};
 use bursar_core::freezes::Control;
-use bursar_core::idempotency::{Key, KnownKey};
 use bursar_core::ids::{FlowId, KeyRange};
 use bursar_core::turn::{Commit, DueClaim, FlowWrite, ReadPlan};
 use futures_util::future::{join, join_all};
@@ -19,9 +18,9 @@ use tokio_postgres::{GenericClient, Row, Transaction};
 use uuid::Uuid;
 
 use super::copy::{self, MANY};
-use super::row::{get, hash};
+use super::row::get;
 use super::session::Session;
-use super::{lanes, queues};
+use super::{keys, lanes, queues};
 use crate::StoreError;
 use crate::browse::FlowFilter;
 use crate::chart_lines::{damaged, time};
@@ -111,24 +110,6 @@ async fn referred(
     );
     let rows = session.query(&sql, &[&channels, &references, &first, &last]).await?;
     rows.iter().map(|row| Ok(FlowId::from_uuid(get(row, 0)?))).collect()
-}
-
-/// The stored keys of the plan.
-pub(super) async fn keys(
-    session: &Session<'_, impl GenericClient>,
-    plan: &ReadPlan,
-) -> Result<Vec<KnownKey>, StoreError> {
-    if plan.keys.is_empty() {
-        return Ok(Vec::new());
-    }
-    let digests: Vec<&[u8]> = plan.keys.iter().map(<[u8; 16]>::as_slice).collect();
-    let sql = "SELECT scope, key, request_hash, flow, reply FROM keys WHERE digest = ANY($1)";
-    let known = |row| {
-        let key = Key::new(get(row, 0)?, get(row, 1)?);
-        let flow = FlowId::from_uuid(get(row, 3)?);
-        Ok(KnownKey::stored(key, hash(row, 2)?, flow, get(row, 4)?))
-    };
-    session.query(sql, &[&digests]).await?.iter().map(known).collect()
 }
 
 async fn claimed(
@@ -250,7 +231,7 @@ pub(super) async fn save(
     commit: &Commit,
     inserted: &DueRows,
 ) -> Result<(), StoreError> {
-    save_keys(session, &commit.keys).await?;
+    keys::save(session, &commit.keys).await?;
     let new: Vec<&FlowWrite> =
         commit.flows.iter().filter(|change| change.before.is_none()).collect();
     if new.len() < MANY {
@@ -323,28 +304,6 @@ impl DueRows {
             self.flows.push(flow.uuid());
         }
     }
-}
-
-/// In the order of their digests, so that two turns with the same keys cannot deadlock.
-async fn save_keys(
-    session: &Session<'_, Transaction<'_>>,
-    keys: &[KnownKey],
-) -> Result<(), StoreError> {
-    let mut keys: Vec<_> = keys.iter().map(|known| (known.key.digest(), known)).collect();
-    keys.sort_unstable_by_key(|(digest, _)| *digest);
-    if keys.len() >= MANY {
-        return copy::keys(session, keys.into_iter().map(|(_, known)| known)).await;
-    }
-    let digests: Vec<&[u8]> = keys.iter().map(|(digest, _)| digest.as_slice()).collect();
-    let scopes: Vec<&str> = keys.iter().map(|(_, known)| known.key.scope()).collect();
-    let texts: Vec<&str> = keys.iter().map(|(_, known)| known.key.value()).collect();
-    let hashes: Vec<&[u8]> = keys.iter().map(|(_, known)| known.request_hash.as_slice()).collect();
-    let flows: Vec<Uuid> = keys.iter().map(|(_, known)| known.flow.uuid()).collect();
-    let replies: Vec<&str> = keys.iter().map(|(_, known)| known.text.as_str()).collect();
-    let sql = "INSERT INTO keys (digest, scope, key, request_hash, flow, reply)
-               SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::uuid[], $6::text[])";
-    let values: [&(dyn ToSql + Sync); 6] = [&digests, &scopes, &texts, &hashes, &flows, &replies];
-    session.write(sql, &values, keys.len()).await
 }
 
 async fn insert_flows(

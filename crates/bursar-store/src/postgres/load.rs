@@ -14,7 +14,7 @@ use super::flows::Loaded;
 use super::merchants::Merchants;
 use super::row::{self, get, hash};
 use super::session::Session;
-use super::{control, dispatch, flows, registry};
+use super::{control, dispatch, flows, keys, registry};
 use crate::chart_lines::{ChartLines, damaged, parse, time};
 use crate::{StoreError, postings};
 
@@ -78,7 +78,7 @@ pub(super) async fn load(
         registry,
         unreadable_records,
         // Last, like references: a request that another turn has answered since the reads above must be found.
-        keys: flows::keys(session, plan).await?,
+        keys: keys::load(session, plan).await?,
     };
     Ok((records, merchants_version))
 }

@@ -16,6 +16,7 @@ mod dispatch;
 mod feed;
 mod flows;
 mod identity;
+mod keys;
 mod lanes;
 mod load;
 mod lookup;

@@ -41,7 +41,7 @@ pub(super) async fn claimed(
     let values: [&(dyn ToSql + Sync); 4] = [&claim.group, &limit, &now, &frozen];
     let rows = session.query(&sql, &values).await?;
     let heads = rows.iter().map(|row| head(row, 0)).collect::<Result<Vec<Head>, _>>()?;
-    let shares = shares(&heads, claim);
+    let shares = shares(&heads, claim, &frozen);
     let read: Vec<(&Head, i64)> =
         heads.iter().zip(shares.into_iter().map(i64::from)).filter(|(_, it)| *it > 0).collect();
     if read.is_empty() {
@@ -106,11 +106,11 @@ const READ: &str = "SELECT k.place, p.due_at, p.flow, q.grp, q.merchant, q.rank,
         ORDER BY d.due_at, d.flow LIMIT 1) AS p ON true";
 const DELETE: &str = "DELETE FROM queues q USING unnest($1::text[], $2::text[], $3::smallint[]) AS k (grp, merchant, rank)
     WHERE q.grp = k.grp AND q.merchant = k.merchant AND q.rank = k.rank";
-const PUT: &str = "INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, parked_until, ready_at, pass, weight, limit_milli)
+const PUT: &str = "INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, parked_until, pass, weight, limit_milli)
     SELECT * FROM unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[], $5::bigint[], $6::uuid[], $7::bigint[],
-                         $8::bigint[], $9::bigint[], $10::integer[], $11::integer[])
+                         $8::bigint[], $9::integer[], $10::integer[])
     ON CONFLICT (grp, merchant, rank) DO UPDATE SET waiting = excluded.waiting, first_due = excluded.first_due,
-        first_flow = excluded.first_flow, parked_until = excluded.parked_until, ready_at = excluded.ready_at,
+        first_flow = excluded.first_flow, parked_until = excluded.parked_until,
         pass = excluded.pass, weight = excluded.weight, limit_milli = excluded.limit_milli";
 const CHARGE: &str = "UPDATE queues q SET pass = q.pass + k.by
     FROM unnest($1::text[], $2::text[], $3::bigint[]) AS k (grp, merchant, by)
@@ -191,7 +191,6 @@ async fn save_all(
     };
     let waiting = column(|queue| queue.waiting);
     let times = column(|queue| queue.first.0.as_microsecond());
-    let ready = column(|queue| queue.ready_at().as_microsecond());
     let flows: Vec<Uuid> = queues.iter().map(|(_, queue)| queue.first.1.uuid()).collect();
     let parked: Vec<Option<i64>> =
         queues.iter().map(|(_, queue)| queue.parked_until.map(Timestamp::as_microsecond)).collect();
@@ -201,9 +200,8 @@ async fn save_all(
     let limits = queues.iter().map(|(_, queue)| queue.limit.map(Rate::milli));
     let limits = limits.map(|limit| limit.map(i32::try_from).transpose().map_err(damaged));
     let limits = limits.collect::<Result<Vec<Option<i32>>, _>>()?;
-    let values: [&(dyn ToSql + Sync); 11] = [
-        &groups, &merchants, &ranks, &waiting, &times, &flows, &parked, &ready, &passes, &weights,
-        &limits,
+    let values: [&(dyn ToSql + Sync); 10] = [
+        &groups, &merchants, &ranks, &waiting, &times, &flows, &parked, &passes, &weights, &limits,
     ];
     session.write(PUT, &values, queues.len()).await
 }

@@ -28,10 +28,12 @@ pub(super) fn claimed(
 ) -> Result<(Vec<Head>, Vec<FlowId>), StoreError> {
     let (mut found, mut ids) = (Vec::new(), Vec::new());
     for claim in &plan.queues {
-        let heads = heads(connection, claim, control)?;
+        let channel = group_parts(&claim.group).map_or("", |(_, channel)| channel);
+        let frozen = control.map(|control| control.merchants_at_rest(channel)).unwrap_or_default();
+        let heads = heads(connection, claim, &frozen)?;
         let sql = "SELECT due_at, flow FROM due WHERE lane = ?1 AND (due_at, flow) >= (?2, ?3) AND due_at <= ?4
                    ORDER BY due_at, flow LIMIT ?5";
-        for (Head { key, queue }, share) in heads.iter().zip(shares(&heads, claim)) {
+        for (Head { key, queue }, share) in heads.iter().zip(shares(&heads, claim, &frozen)) {
             if share == 0 {
                 continue;
             }
@@ -49,10 +51,8 @@ pub(super) fn claimed(
 fn heads(
     connection: &Connection,
     claim: &QueueClaim,
-    control: Option<&Control>,
+    frozen: &[&str],
 ) -> Result<Vec<Head>, StoreError> {
-    let channel = group_parts(&claim.group).map_or("", |(_, channel)| channel);
-    let frozen = control.map(|control| control.merchants_at_rest(channel)).unwrap_or_default();
     let limit = claim.heads();
     let awake = format!(
         "{QUEUES} WHERE grp = ?1 AND rank = ?2 AND pass IS NOT NULL ORDER BY pass, merchant LIMIT ?3"
@@ -138,8 +138,8 @@ fn change(connection: &Connection, change: &QueueWrite, now: Timestamp) -> Resul
         }
         return Ok(());
     };
-    let sql = "INSERT OR REPLACE INTO queues (grp, merchant, rank, waiting, first_due, first_flow, parked_until, ready_at, pass, weight, limit_milli)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    let sql = "INSERT OR REPLACE INTO queues (grp, merchant, rank, waiting, first_due, first_flow, parked_until, pass, weight, limit_milli)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     let (due, flow) = (after.first.0.as_microsecond(), after.first.1.uuid());
     let values = params![
         group,
@@ -149,7 +149,6 @@ fn change(connection: &Connection, change: &QueueWrite, now: Timestamp) -> Resul
         due,
         flow.as_bytes().as_slice(),
         after.parked_until.map(Timestamp::as_microsecond),
-        after.ready_at().as_microsecond(),
         after.pass,
         after.weight,
         after.limit.map(Rate::milli)

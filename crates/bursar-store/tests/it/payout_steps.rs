@@ -90,7 +90,8 @@ pub(crate) fn body(
         }
         "close_case" => known.close_case(key, (a, b), admission).into(),
         "open" | "close" | "payee" => registration(name, a, b).into(),
-        "send" => ClaimDue::new(submit_lane("wallet"), u32::from(a) + 1).into(),
+        // All that are due: who goes first among many depends on whose turn it was before.
+        "send" => ClaimDue::new(submit_lane("wallet"), 40 + u32::from(a)).into(),
         "look" => {
             let lane = if b % 2 == 0 { text(LANE) } else { lease_lane("wallet") };
             ClaimDue::new(lane, 5).into()

@@ -28,7 +28,7 @@ pub(crate) const TABLES: [(&str, &str); 20] = [
     ("due", "lane, due_at, flow"),
     (
         "queues",
-        "grp, merchant, rank, waiting, first_due, first_flow, parked_until, ready_at, pass, weight, limit_milli",
+        "grp, merchant, rank, waiting, first_due, first_flow, parked_until, pass, weight, limit_milli",
     ),
     ("reviews", "flow, kind, merchant, reason, since"),
     ("tallies", "name, count, minor, entered"),

@@ -64,10 +64,10 @@ fn a_newcomer_does_not_wait_for_a_long_queue() {
         Head { key: key("big", Rank::Interactive), queue: queue(900_000, Some(77_000_000)) },
         Head { key: key("new", Rank::Interactive), queue: queue(3, None) },
     ];
-    assert_eq!(shares(&heads, &claim(64, 0)), [61, 3]);
-    assert_eq!(shares(&heads, &claim(4, 0)), [2, 2]);
+    assert_eq!(shares(&heads, &claim(64, 0), &[]), [61, 3]);
+    assert_eq!(shares(&heads, &claim(4, 0), &[]), [2, 2]);
     heads[1].queue.waiting = 900_000;
-    assert_eq!(shares(&heads, &claim(64, 0)), [32, 32]);
+    assert_eq!(shares(&heads, &claim(64, 0), &[]), [32, 32]);
 
     let mut model = Model::new();
     model.add("big", Rank::Interactive, 20_000);
@@ -233,4 +233,46 @@ fn a_queue_that_wakes_beside_frozen_ones_has_no_credit() {
     let counts = by_merchant(&taken);
     let other = counts.get(awake[4]).copied().unwrap_or_default();
     assert_near(other, 100, 20);
+}
+
+/// Merchants that always have one flow, more of them than a claim takes: each gets its part, and so does the backlog.
+#[test]
+fn many_single_flows_do_not_starve_a_backlog() {
+    for (singles, limit, fair) in [(1, 1, 500), (2, 1, 333), (5, 1, 166), (12, 3, 76), (40, 4, 24)]
+    {
+        let mut model = Model::new();
+        model.add("backlog", Rank::Interactive, 2_000);
+        let names: Vec<String> = (0..singles).map(|number| format!("m{number}")).collect();
+        let mut taken = Vec::new();
+        while taken.len() < 1_000 {
+            for name in &names {
+                if model.waiting(name, Rank::Interactive) == 0 {
+                    model.add(name, Rank::Interactive, 1);
+                }
+            }
+            taken.extend(model.claim(limit));
+        }
+        let counts = by_merchant(&taken);
+        let found = counts.get("backlog").copied().unwrap_or_default();
+        assert!(found * 2 >= fair, "{found} of {fair}, {singles} beside it, claims of {limit}");
+        for name in &names {
+            assert!(counts[name.as_str()] * 2 >= fair, "{counts:?}");
+        }
+    }
+}
+
+/// A merchant does not get more by sending one flow at a time.
+#[test]
+fn single_flows_have_the_weight_of_their_merchant() {
+    let mut model = Model::new();
+    model.weigh("light", 10);
+    model.add("heavy", Rank::Interactive, 2_000);
+    let mut taken = Vec::new();
+    while taken.len() < 1_100 {
+        if model.waiting("light", Rank::Interactive) == 0 {
+            model.add("light", Rank::Interactive, 1);
+        }
+        taken.extend(model.claim(1));
+    }
+    assert_near(by_merchant(&taken)["light"], 100, 10);
 }

@@ -100,7 +100,7 @@ impl Model {
         self.now += SignedDuration::from_secs(1);
         let claim = QueueClaim { now: self.now, ..claim(limit, self.served) };
         let heads = self.heads(&claim);
-        let shares = shares(&heads, &claim);
+        let shares = shares(&heads, &claim, &[]);
         assert!(shares.iter().sum::<u32>() <= limit);
         let mut due = Vec::new();
         for (head, share) in heads.iter().zip(shares) {

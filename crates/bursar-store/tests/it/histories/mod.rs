@@ -24,7 +24,7 @@ use crate::workload::block_on;
 use outcomes::{DELIVERY_OUTCOMES, QUERY_ANSWERS, SUBMIT_OUTCOMES};
 use world::World;
 
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 14;
 const ROUNDS: u64 = 250;
 /// Fewer calls would cover too few outcomes.
 const CALLS_MIN: u64 = 1_500;

@@ -135,8 +135,8 @@ async fn merchants_take_turns(store: impl Store + Query) {
     desk.assert_sound().await;
 }
 
-/// Payouts that are made in the turn of the claim come after those that waited.
-async fn those_that_wait_go_before_those_of_the_same_turn(store: impl Store + Query) {
+/// Payouts that are made in the turn of the claim take turns with those that waited.
+async fn those_that_wait_take_turns_with_those_of_the_same_turn(store: impl Store + Query) {
     let rules = rules();
     let mut desk = desk_of(&rules, store, &["m1", "m2"]).await;
     let waiting = pay(&mut desk, "m2", 0..2).await;
@@ -149,7 +149,9 @@ async fn those_that_wait_go_before_those_of_the_same_turn(store: impl Store + Qu
     let sent: Vec<String> = commit.effects.iter().map(|effect| effect.flow.to_string()).collect();
     let ids =
         |names: &[String]| names.iter().map(|it| it.replace("po_", "fl_")).collect::<Vec<_>>();
-    assert_eq!((sent.len(), &sent[..2]), (3, &ids(&waiting)[..]), "{sent:?}");
+    let waiting = ids(&waiting);
+    assert_eq!(sent.len(), 3);
+    assert_eq!([&sent[0], &sent[2]], [&waiting[0], &waiting[1]], "{sent:?}");
     assert_eq!(desk.store.queues().await.unwrap(), []);
     desk.assert_sound().await;
 }
@@ -283,7 +285,7 @@ async fn queues_follow_their_flows(store: impl Store + Query) {
 
 on_every_store! {
     merchants_take_turns,
-    those_that_wait_go_before_those_of_the_same_turn,
+    those_that_wait_take_turns_with_those_of_the_same_turn,
     a_frozen_merchant_is_passed_over,
     many_frozen_merchants_hold_up_a_claim_or_two,
     scheduled_payouts_wait_for_their_time,

@@ -54,8 +54,8 @@ fn claims_that_overlap_are_both_charged() {
         pay(&mut desk, "m1", 0..10).await;
         pay(&mut desk, "m2", 0..10).await;
         overlap(&mut desk, &cluster, (claim_of(4), claim_of(6))).await;
-        assert_eq!(state(&mut desk, "m1").await, Some((5, Some(50_000))));
-        assert_eq!(state(&mut desk, "m2").await, Some((5, Some(50_000))));
+        assert_eq!(state(&mut desk, "m1").await, Some((5, Some(59_999))));
+        assert_eq!(state(&mut desk, "m2").await, Some((5, Some(59_999))));
         overlap(&mut desk, &cluster, (claim_of(4), claim_of(6))).await;
         assert_eq!(desk.store.queues().await.unwrap(), []);
     });

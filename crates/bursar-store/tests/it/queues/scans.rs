@@ -10,9 +10,9 @@ use crate::workload::{block_on, rules};
 /// Queues of other merchants in the same group: half of them asleep, half awake in a lower rank. Due rows of other
 /// lanes.
 const MANY: &str = "
-    INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, ready_at, pass, weight)
+    INSERT INTO queues (grp, merchant, rank, waiting, first_due, first_flow, pass, weight)
     SELECT 'submit:payout:wallet', 'x' || n, CASE WHEN n % 2 = 0 THEN 3 ELSE 1 END, 1, 4000000000000000,
-           gen_random_uuid(), 4000000000000000,
+           gen_random_uuid(),
            CASE WHEN n % 2 = 0 THEN n END, 100 FROM generate_series(1, 20000) AS n;
     INSERT INTO due (lane, due_at, flow)
     SELECT 'submit:payout:wallet:1:x' || n % 20000, 4000000000000000, gen_random_uuid() FROM generate_series(1, 100000) AS n;
