@@ -8,7 +8,7 @@ use super::queue::{Position, QueueKey, group_parts};
 use super::settings::{Config, Settings};
 use super::standing::{Cycle, CycleRow, Standing};
 use super::window::{AtCutOff, Opening};
-use crate::flow::{ClaimDue, ClaimReply, KINDS};
+use crate::flow::{ClaimDue, ClaimReply, Flow, KINDS};
 use crate::ids::FlowId;
 use crate::ledger::Admission;
 use crate::registry::{Content, Kind, RecordKey};
@@ -128,9 +128,16 @@ impl Draft<'_> {
             return ClaimReply { rest, ..ClaimReply::default() };
         }
         let id = dispatch_id(kind, channel);
-        let record = self.record(Kind::DispatchSettings, &id);
-        let record = record.and_then(|record| record.content.dispatch_settings());
-        let settings = settings(self.rules(), &id, record);
+        let records = [Kind::DispatchSettings, Kind::DispatchState];
+        if records.into_iter().any(|kind| self.check_readable(kind, &id).is_err()) {
+            // Without them no limit is known: nothing is sent.
+            let rest = Some(Rest { why: Blocked::Disabled, until: None });
+            return ClaimReply { rest, ..ClaimReply::default() };
+        }
+        // A change of the settings meanwhile repeats the turn.
+        let record = self.rely_on(Kind::DispatchSettings, &id);
+        let record = record.and_then(|record| record.content.dispatch_settings()).cloned();
+        let settings = settings(self.rules(), &id, record.as_ref());
         let concurrency = self.rules().channels.get(channel).map_or(1, |it| it.concurrency);
         let reply = match settings.map(|settings| settings.config(concurrency)) {
             Some(config) => self.claim_limited(claim, (kind, channel), &config, at),
@@ -151,7 +158,7 @@ impl Draft<'_> {
     }
 
     /// The flows of a group that are due, of merchants that are not frozen.
-    pub(crate) fn queued(&self, group: &str, now: Timestamp) -> Vec<(QueueKey, Position)> {
+    pub(crate) fn queued(&self, group: &str, now: Timestamp) -> Vec<Queued> {
         let channel = group_parts(group).map_or("", |(_, channel)| channel);
         let frozen = self.control().merchants_at_rest(channel);
         let waiting = self.flows().filter(|flow| flow.waits_in(group));
@@ -172,10 +179,13 @@ impl Draft<'_> {
         let opening = config.calendar.at(now);
         let queued = self.queued(&claim.lane, now);
         let has_queued = !queued.is_empty();
-        let (expired, open) = sort(queued, config, opening);
+        let (late, mut open) = sort(queued, config, opening);
         let mut reply = ClaimReply { is_limited: true, ..ClaimReply::default() };
-        for id in expired.into_iter().take(size(claim.limit)) {
-            self.step_expired(id, &mut reply, at);
+        for (key, position) in late.into_iter().take(size(claim.limit)) {
+            self.step_expired(position.1, &mut reply, at);
+            // What may have been sent does not end, and is sent in the next window.
+            let flow = self.flow(position.1).and_then(Flow::queue);
+            open.extend(flow.filter(|_| opening.is_open).map(|_| (key, position)));
         }
         let ended = reply.flows.len();
         let room = self.room((kind, channel), config);
@@ -203,7 +213,7 @@ impl Draft<'_> {
         let next = config.pace.zip(standing.next_slot).map(|(pace, next)| pace.again_at(next));
         reply.rest = if !config.is_enabled {
             Some(Rest { why: Blocked::Disabled, until: None })
-        } else if !opening.is_open && !has_open {
+        } else if !opening.is_open && !has_open && ended == 0 {
             Some(Rest { why: Blocked::Closed, until: opening.changes_at })
         } else if room <= used {
             Some(Rest { why: Blocked::Concurrency, until: None })
@@ -235,11 +245,7 @@ impl Draft<'_> {
     }
 
     /// Without flows of this turn whose merchant has a limit: they wait until their queue is read.
-    fn without_new_limited(
-        &self,
-        mut open: Vec<(QueueKey, Position)>,
-        channel: &str,
-    ) -> Vec<(QueueKey, Position)> {
+    fn without_new_limited(&self, mut open: Vec<Queued>, channel: &str) -> Vec<Queued> {
         open.retain(|(key, (_, id))| {
             let merchant = self.record(Kind::Merchant, &key.merchant);
             let merchant = merchant.and_then(|record| record.content.merchant());
@@ -330,17 +336,13 @@ struct Done {
     failed: usize,
 }
 
-/// The flows that end at the cut-off, and those that may be sent.
-fn sort(
-    queued: Vec<(QueueKey, Position)>,
-    config: &Config,
-    opening: Opening,
-) -> (Vec<FlowId>, Vec<(QueueKey, Position)>) {
+/// The flows that missed the cut-off and end, and those that may be sent.
+fn sort(queued: Vec<Queued>, config: &Config, opening: Opening) -> (Vec<Queued>, Vec<Queued>) {
     let has_missed = |due: Timestamp| opening.closed_at.is_some_and(|closed| due < closed);
-    let (mut expired, mut open) = (Vec::new(), Vec::new());
+    let (mut late, mut open) = (Vec::new(), Vec::new());
     for (key, (due, id)) in queued {
         match config.at_cut_off {
-            AtCutOff::Expire if has_missed(due) => expired.push(id),
+            AtCutOff::Expire if has_missed(due) => late.push((key, (due, id))),
             AtCutOff::SendAnyway if has_missed(due) => open.push((key, (due, id))),
             AtCutOff::Hold | AtCutOff::Expire | AtCutOff::SendAnyway if opening.is_open => {
                 open.push((key, (due, id)));
@@ -351,8 +353,11 @@ fn sort(
     if !config.is_enabled {
         return (Vec::new(), Vec::new());
     }
-    (expired, open)
+    (late, open)
 }
+
+/// A flow in its queue.
+type Queued = (QueueKey, Position);
 
 /// A random part of the jitter, which follows from the turn and the flow.
 fn jitter(config: &Config, id: FlowId, at: &Admission) -> SignedDuration {

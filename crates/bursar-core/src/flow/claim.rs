@@ -41,14 +41,18 @@ impl Draft<'_> {
         });
     }
 
-    /// Ends a flow that has missed its cut-off.
+    /// Ends a flow that has missed its cut-off, if nothing of it can have been sent.
     pub(crate) fn step_expired(&mut self, id: FlowId, claimed: &mut ClaimReply, at: &Admission) {
+        let before = claimed.flows.len();
         self.step(
             id,
             claimed,
             at,
             |draft, flow| each!(&flow.state, it => it.on_cut_off(flow, draft, at)),
         );
+        if self.flow(id).is_some_and(|flow| flow.queue().is_some()) {
+            claimed.flows.truncate(before);
+        }
     }
 
     fn step(

@@ -37,9 +37,8 @@ impl Engine {
         let since = self.claimed_at.map(|time| now.duration_since(time));
         let is_long =
             |since: SignedDuration| since.is_negative() || since >= self.limits.claim_every;
-        let is_awake = |rest: &Resting| rest.until.is_some_and(|until| until <= now);
-        let is_time =
-            self.tick_pending && since.is_none_or(is_long) || self.resting.values().any(is_awake);
+        let is_time = self.tick_pending && since.is_none_or(is_long);
+        let is_time = self.wake_up(now) || is_time;
         if self.is_stopping || !(is_time || self.has_backlog) {
             return Vec::new();
         }
@@ -49,9 +48,11 @@ impl Engine {
         let claim = |(lane, free): (String, u32)| {
             let free = if self.limited.contains(&lane) { u32::MAX } else { free };
             let throttle = self.bisection.throttle(&lane).unwrap_or(free);
-            // One flow shows whether the channel is still frozen.
-            let rest = self.resting.get(&lane).map(|rest| rest.why);
-            let probe = if rest == Some(Blocked::Frozen) { 1 } else { free };
+            // One flow shows whether the channel is still frozen, disabled or closed.
+            let probe = match self.resting.get(&lane).map(|rest| rest.why) {
+                Some(Blocked::Frozen | Blocked::Disabled | Blocked::Closed) => 1,
+                Some(Blocked::Rate | Blocked::Concurrency) | None => free,
+            };
             let limit = self.limits.claim_max.min(free).min(throttle).min(probe);
             let origin = Origin::Claim { lane: lane.clone(), limit };
             // A claim that is run again after a failure finds the same flows.
@@ -77,9 +78,17 @@ impl Engine {
         })
     }
 
+    /// Ends the rests whose time has come. Returns whether there is one.
+    fn wake_up(&mut self, now: Timestamp) -> bool {
+        let resting = self.resting.len();
+        self.resting.retain(|_, rest| rest.until.is_none_or(|until| now < until));
+        self.resting.len() < resting
+    }
+
     /// When the next claim is worth it, if that is known.
-    pub(crate) fn wakes_at(&self) -> Option<Timestamp> {
-        self.resting.values().filter_map(|rest| rest.until).min()
+    pub(crate) fn wakes_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let known = self.resting.values().filter_map(|rest| rest.until);
+        known.filter(|until| now < *until).min()
     }
 
     /// The reply to a claim.
@@ -167,7 +176,7 @@ impl Engine {
 
     /// When the first breaker of an endpoint closes, or a group of queues has something again, by then.
     pub(crate) fn next_unblocked(&self, now: Timestamp, until: Timestamp) -> Option<Timestamp> {
-        let woken = self.wakes_at().map(|at| at.max(now)).filter(|at| *at <= until);
+        let woken = self.wakes_at(now).filter(|at| *at <= until);
         self.webhooks.next_unblocked(now, until).into_iter().chain(woken).min()
     }
 }

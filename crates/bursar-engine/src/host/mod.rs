@@ -152,7 +152,7 @@ impl<S: Store> Host<S> {
     async fn next(&mut self, is_stopping: bool) -> Option<Happened> {
         let now = Moment::now(&*self.clock);
         let tick = now.instant.checked_add(TICK).unwrap_or(now.instant);
-        let wakes_at = self.engine.wakes_at().map(|at| now.instant_of(at));
+        let wakes_at = self.engine.wakes_at(now.time).map(|at| now.instant_of(at));
         let tick = tokio::time::sleep_until(wakes_at.map_or(tick, |at| at.min(tick)));
         tokio::select! {
             Some((body, waiting)) = self.requests.recv() => Some(Happened::Asked(body, waiting)),
