@@ -63,6 +63,7 @@ pub(super) fn after(
         | Happening::CalledBack { .. }
         | Happening::Answered { .. }
         | Happening::CancelAsked
+        | Happening::CutOff
         | Happening::RecheckAsked
         | Happening::Decided { .. } => step(around, &mut world, happening)?,
     }
@@ -109,7 +110,8 @@ fn become_true(
     if world.truths.iter().filter(|truth| truth.is_paid()).count() > 1 {
         return Err(Broken::new(Rule::I3, "the beneficiary was paid twice"));
     }
-    let is_given_back = matches!(world.payout.stage, Stage::Failed | Stage::Cancelled);
+    let is_given_back =
+        matches!(world.payout.stage, Stage::Failed | Stage::Cancelled | Stage::Expired);
     if truth == Truth::Paid && is_given_back && around.channel.failed_is_final {
         return Err(Broken::new(Rule::I5, "the channel paid what had been given back"));
     }
@@ -176,12 +178,14 @@ fn not_given_up(done: &Done, happening: Happening) -> Result<(), Broken> {
 }
 
 /// The corrections: what channels may say when everything is over.
-const CORRECTIONS: [(Stage, Stage); 6] = [
+const CORRECTIONS: [(Stage, Stage); 8] = [
     (Stage::Success, Stage::Returned),
     (Stage::Failed, Stage::LateSuccess),
     (Stage::Failed, Stage::Returned),
     (Stage::Cancelled, Stage::LateSuccess),
     (Stage::Cancelled, Stage::Returned),
+    (Stage::Expired, Stage::LateSuccess),
+    (Stage::Expired, Stage::Returned),
     (Stage::LateSuccess, Stage::Returned),
 ];
 
@@ -208,7 +212,7 @@ fn book(around: &Around, world: &mut World, booking: Booking) -> Result<(), Brok
             return broken(Rule::I4, "it was settled, and the channel has paid nothing");
         }
         Booking::Release if is_truthful && may_be_paid(around, world) => {
-            let is_cancelled = world.payout.stage == Stage::Cancelled;
+            let is_cancelled = matches!(world.payout.stage, Stage::Cancelled | Stage::Expired);
             let rule = if is_cancelled { Rule::I14 } else { Rule::I5 };
             let what = if world.is_paid() {
                 "it was given back, and the channel has paid it"
@@ -254,8 +258,8 @@ fn may_be_paid(around: &Around, world: &World) -> bool {
 /// Something will be sent.
 fn submit(around: &Around, world: &mut World, done: &Done, planned: Try) -> Result<(), Broken> {
     let broken = |rule, what: &str| Err(Broken::new(rule, what));
-    if world.payout.stage == Stage::Cancelled {
-        return broken(Rule::I14, "it was cancelled, and is sent");
+    if matches!(world.payout.stage, Stage::Cancelled | Stage::Expired) {
+        return broken(Rule::I14, "it was cancelled or has expired, and is sent");
     }
     if world.is_frozen {
         return broken(Rule::I15, "it is sent although it is frozen");
@@ -328,7 +332,7 @@ fn not_silent(before: &Small, after: &Small) -> Result<(), Broken> {
     };
     let is_settled = matches!(after.stage, Stage::Success | Stage::LateSuccess | Stage::Returned);
     let was_settled = matches!(before.stage, Stage::Success | Stage::LateSuccess);
-    let was_released = matches!(before.stage, Stage::Failed | Stage::Cancelled);
+    let was_released = matches!(before.stage, Stage::Failed | Stage::Cancelled | Stage::Expired);
     let is_quiet = after.case.is_none() || after.is_case_closed;
     if was_released && is_new(Verdict::Paid) && is_quiet {
         return broken("it was given back, then said to be paid, and no case is open");

@@ -15,6 +15,7 @@ impl World {
     pub(super) fn happenings(&self, profile: &Profile) -> Vec<Happening> {
         let mut found = vec![Happening::Due, Happening::CancelAsked];
         if profile.freezes {
+            found.push(Happening::CutOff);
             found.push(if self.is_frozen { Happening::Thaw } else { Happening::Freeze });
         }
         if profile.sends_before_saving && self.payout.stage == Stage::Ready {

@@ -130,6 +130,7 @@ impl Around {
                 return Some((Event::Queried { attempt, lease_until, answer }, now));
             }
             Happening::CancelAsked => Event::CancelAsked,
+            Happening::CutOff => Event::CutOff,
             Happening::RecheckAsked => Event::RecheckAsked,
             Happening::Decided { decision, is_approver } => self.decided(decision, is_approver),
             Happening::Freeze

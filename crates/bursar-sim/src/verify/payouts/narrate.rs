@@ -105,6 +105,7 @@ fn happens(world: &World, happening: Happening) -> String {
         Happening::PutBack => "The books are put back to the copy.".to_owned(),
         Happening::EndRecheck => "Two people end the recheck.".to_owned(),
         Happening::CancelAsked => "The merchant wants to cancel.".to_owned(),
+        Happening::CutOff => "The window of the channel closes.".to_owned(),
         Happening::Decided { decision, is_approver } => {
             format!("The {} decides: {}.", actor(is_approver), rules(decision))
         }

@@ -83,6 +83,7 @@ impl World {
                 found.retain(|happening| match happening {
                     Happening::CalledBack { .. }
                     | Happening::CancelAsked
+                    | Happening::CutOff
                     | Happening::DueLate
                     | Happening::GiveUp
                     | Happening::Lose(_)

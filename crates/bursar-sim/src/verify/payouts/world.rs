@@ -92,6 +92,8 @@ pub(in crate::verify) enum Happening {
         when: When,
     },
     CancelAsked,
+    /// The window of the channel closes.
+    CutOff,
     Decided {
         decision: Decision,
         is_approver: bool,
