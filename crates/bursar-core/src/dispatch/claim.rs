@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::fair::Limit;
-use super::pace::after;
+use super::pace::{CLOCK_SLACK, after};
 use super::queue::{Position, QueueKey, group_parts};
 use super::settings::{Config, Settings};
 use super::standing::{Cycle, CycleRow, Standing};
@@ -190,10 +190,16 @@ impl Draft<'_> {
         let ended = reply.flows.len();
         let room = self.room((kind, channel), config);
         let wanted = claim.limit.min(config.batch_size).min(room);
-        let slots = match config.pace {
+        let mut slots = match config.pace {
             Some(pace) => pace.slots(standing.next_slot, now, wanted).0,
             None => vec![now; size(wanted)],
         };
+        // What the window closes before is not sent in it.
+        let closes_at = opening.changes_at.filter(|_| opening.is_open);
+        if let Some(closes_at) = closes_at.filter(|_| config.at_cut_off != AtCutOff::SendAnyway) {
+            let jitter = SignedDuration::from_millis(config.jitter_ms.into());
+            slots.retain(|slot| *slot == now || after(*slot, jitter) < closes_at);
+        }
         let has_open = !open.is_empty();
         let open = self.without_new_limited(open, channel);
         self.set_limits(claim, (kind, channel), config, now);
@@ -266,8 +272,11 @@ impl Draft<'_> {
         let horizon = config.pace.map(|pace| pace.horizon).unwrap_or_default();
         for (merchant, rate) in self.turns(&claim.lane).limited() {
             let next = self.standing(&limit_id(kind, channel, &merchant)).next_slot;
-            let next = next.map_or(now, |next| next.max(now));
-            let limit = Limit { rate, next, until: after(now, horizon) };
+            let until = after(now, horizon);
+            // The clock was fast when it was written, or the limit was lower.
+            let latest = after(after(until, rate.interval()), CLOCK_SLACK);
+            let next = next.filter(|next| *next <= latest).map_or(now, |next| next.max(now));
+            let limit = Limit { rate, next, until };
             self.turns(&claim.lane).limit(merchant, limit);
         }
     }

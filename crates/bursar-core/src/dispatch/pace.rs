@@ -13,7 +13,8 @@ pub struct Pace {
 }
 
 /// A next slot that is so much further ahead than it can be was given out by a clock that was wrong.
-const CLOCK_SLACK: SignedDuration = SignedDuration::from_secs(1);
+/// Clocks of machines may differ by less.
+pub(super) const CLOCK_SLACK: SignedDuration = SignedDuration::from_mins(1);
 
 impl Pace {
     /// At most `limit` slots from now on to the horizon, and the next one after them.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::rate::Rate;
 use crate::flow::Flow;
 use crate::ids::FlowId;
+use crate::ledger::to_microseconds;
 use crate::turn::FlowWrite;
 
 /// Which flows of a channel go first.
@@ -189,7 +190,8 @@ impl QueueWrite {
         now: Timestamp,
     ) -> Option<Queue> {
         let waiting = before.map_or(0, |queue| queue.waiting).saturating_add(self.added);
-        let first = first.filter(|_| waiting > 0)?;
+        // A row that is not found where it must be leaves the queue for verification to report.
+        let first = first.or(self.from(before)).filter(|_| waiting > 0)?;
         let before_pass = before.and_then(|queue| queue.pass);
         let parked = before.and_then(|queue| queue.parked_until).filter(|until| *until > now);
         let (pass, parked_until) = match self.turn {
@@ -233,7 +235,8 @@ pub(crate) fn queue_writes(flows: &[FlowWrite]) -> BTreeMap<QueueKey, QueueWrite
 
 /// Where a flow waits to be sent.
 fn place(flow: &Flow) -> Option<(QueueKey, Position)> {
-    Some((flow.queue()?, (flow.step_at()?, flow.id)))
+    // The stores keep microseconds.
+    Some((flow.queue()?, (to_microseconds(flow.step_at()?), flow.id)))
 }
 
 impl QueueWrite {

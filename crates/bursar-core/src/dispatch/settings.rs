@@ -71,7 +71,7 @@ impl Settings {
             ("max_concurrency", self.max_concurrency, 1..=100_000),
             ("horizon_ms", self.horizon_ms, 50..=1_000),
             ("late_ms", self.late_ms, 50..=5_000),
-            ("jitter_ms", self.jitter_ms, 0..=60_000),
+            ("jitter_ms", self.jitter_ms, 0..=5_000),
         ];
         for (key, value, range) in bounds {
             if let Some(value) = value.filter(|value| !range.contains(value)) {
@@ -97,7 +97,8 @@ impl Settings {
         let (it, below) = (self.clone(), below.clone());
         Self {
             enabled: it.enabled.or(below.enabled),
-            contract_per_s: it.contract_per_s.or(below.contract_per_s),
+            // The lower contract holds.
+            contract_per_s: it.contract_per_s.into_iter().chain(below.contract_per_s).min(),
             rate_per_s: it.rate_per_s.or(below.rate_per_s),
             burst: it.burst.or(below.burst),
             batch_size: it.batch_size.or(below.batch_size),

@@ -31,7 +31,9 @@ pub fn advance(
     let is_new_version = is_notified
         || next.attempts != payout.attempts
         || next.reason() != payout.reason()
-        || next.is_case_closed != payout.is_case_closed;
+        || next.is_case_closed != payout.is_case_closed
+        || next.terms.scheduled_at != payout.terms.scheduled_at
+        || next.is_urgent != payout.is_urgent;
     if is_new_version && !matches!(event, Event::Decided(_)) {
         // The first operator decided on an older version.
         next.proposal = None;

@@ -19,7 +19,7 @@ use crate::flow::request::unknown;
 use crate::flow::{Accepted, Change, Flow, Kind as _, check_version};
 use crate::four_eyes::Action;
 use crate::ids::{FirstReferences, FlowId, PayoutId};
-use crate::ledger::{Admission, Posted, Revert, RevertOverdraft};
+use crate::ledger::{Admission, Posted, Revert, RevertOverdraft, to_microseconds};
 use crate::payouts::attempt::{Attempt, Evidence};
 use crate::payouts::channel::Channel;
 use crate::rejection::Rejection;
@@ -170,8 +170,12 @@ impl Reschedule {
         at: &Admission,
     ) -> Result<Given<View>, Rejection> {
         let Self { id, when, expected_version, actor, reason } = self;
+        let when = match when {
+            When::Urgent => When::Urgent,
+            When::At(time) => When::At(to_microseconds(*time)),
+        };
         let flow = payout_at(draft, *id, *expected_version)?.id;
-        advance_payout(draft, flow, &Event::Rescheduled(*when), at)?;
+        advance_payout(draft, flow, &Event::Rescheduled(when), at)?;
         let action = match when {
             When::Urgent => "payout.expedite",
             When::At(_) => "payout.reschedule",

@@ -169,7 +169,9 @@ fn unanswered(
 pub(super) fn release(payout: Payout, context: &Context<'_>) -> Step {
     let payout = Payout { recheck: None, ..payout };
     let step = decide(payout.clone(), None, context);
-    if step.payout == payout { decide::due(payout, context) } else { step }
+    // What waits is sent from its queue, in turn and in a slot.
+    let is_decided = step.payout != payout || payout.waits().is_some();
+    if is_decided { step } else { decide::due(payout, context) }
 }
 
 fn ask(

@@ -256,13 +256,20 @@ fn reschedule(mut payout: Payout, when: When, context: &Context<'_>) -> Result<S
     if cancel(payout.clone(), context).is_err() {
         return Err(Rejection::NotWaiting { status });
     }
-    payout.is_urgent = when == When::Urgent;
+    payout.is_urgent |= when == When::Urgent;
     let now = context.now;
-    let state = match when {
-        When::Urgent => State::Ready { not_before: now },
-        When::At(until) => {
+    let state = match (when, &payout.state) {
+        (When::Urgent, _) => State::Ready { not_before: now },
+        (When::At(until), state) => {
+            // The pause before a retry stays.
+            let earliest = if let State::Ready { not_before } = state { *not_before } else { now };
             Arc::make_mut(&mut payout.terms).scheduled_at = Some(until);
-            if until > now { State::Scheduled { until } } else { State::Ready { not_before: now } }
+            let is_later = until > now.max(earliest);
+            if is_later {
+                State::Scheduled { until }
+            } else {
+                State::Ready { not_before: earliest }
+            }
         }
     };
     Ok(Step::to(payout, state, &[]))

@@ -21,6 +21,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::dispatch_why::{self, Why};
+use super::lists;
 use crate::App;
 use crate::access::{ADMIN, AccessRow, EVERY_ROLE, STAFF};
 use crate::auth::Caller;
@@ -295,7 +296,8 @@ pub(super) struct AuditParams {
     /// Only cycles that ended before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     before: Option<Timestamp>,
-    /// 1 to 500; 100 if it is left out.
+    /// 50 if it is left out.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
 }
 
@@ -325,14 +327,15 @@ pub(super) struct CycleView {
 }
 
 /// List the cycles of dispatch, latest first.
-#[utoipa::path(get, path = "/v1/dispatch/audit", tag = "dispatch", params(AuditParams), responses((status = 200, body = Cycles)))]
+#[utoipa::path(get, path = "/v1/dispatch/audit", tag = "dispatch", params(AuditParams),
+    responses((status = 200, body = Cycles), (status = 400, body = Problem)))]
 pub(super) async fn audit(
     State(app): State<App>,
     Query(params): Query<AuditParams>,
 ) -> Result<Reply<Cycles>, Problem> {
     let AuditParams { item_type, channel, from, before, limit } = params;
     let filter = CycleFilter { kind: item_type, channel, from, before };
-    let limit = limit.unwrap_or(100).clamp(1, 500);
+    let limit = lists::limit(limit)?;
     let rows = app.0.readers.read(async move |store| store.cycles(&filter, limit).await).await?;
     let view = |CycleRow { kind, channel, cycle, until, rate }: CycleRow| CycleView {
         item_type: kind,

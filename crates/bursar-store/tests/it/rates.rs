@@ -2,14 +2,14 @@
 
 use bursar_core::dispatch::{AtCutOff, Blocked, CycleFilter, Rate, Settings, Window};
 use bursar_core::flow::{ClaimDue, ClaimReply, Effect};
-use bursar_core::payouts::submit_lane;
+use bursar_core::payouts::{Reschedule, When, submit_lane};
 use bursar_core::rules::Rules;
 use bursar_core::turn::{Ask as _, Commit};
 use bursar_store::{Query, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::desk::{Desk, START};
-use crate::payouts::{Payments, create, paid};
+use crate::payouts::{Payments, create, paid, view};
 use crate::stores::on_every_store;
 use crate::workload::rules;
 
@@ -186,6 +186,30 @@ async fn what_missed_its_cut_off_is_sent_anyway(store: impl Store + Query) {
     payments.desk.assert_sound().await;
 }
 
+/// Behind the last microsecond that the stores can keep, and between two of them.
+async fn a_payout_is_moved_to_any_time(store: impl Store + Query) {
+    let rules = rules();
+    let mut payments = payments(&rules, store, 0).await;
+    let at = START + SignedDuration::from_hours(1);
+    let mut ids = Vec::new();
+    for key in ["a", "b", "c"] {
+        let mut create = create(key, "0.01");
+        create.payout.scheduled_at = Some(at);
+        ids.push(view(payments.desk.ask(create).await).id.parse().unwrap());
+    }
+    for (id, time) in [(ids[0], at + SignedDuration::from_nanos(500)), (ids[2], Timestamp::MAX)] {
+        let when = When::At(time);
+        let (actor, reason) = ("ops".to_owned(), String::new());
+        let moved = Reschedule { id, when, expected_version: Some(1), actor, reason };
+        let moved = view(payments.desk.ask(moved).await);
+        assert_eq!((moved.version, moved.status.as_str()), (2, "SCHEDULED"));
+    }
+    payments.desk.assert_sound().await;
+    let (_, effects) = claim_at(&mut payments, at + SignedDuration::from_secs(1)).await;
+    assert_eq!(effects.len(), 2);
+    payments.desk.assert_sound().await;
+}
+
 const HELD: &str = "holds:payout:m1:PKR";
 
 on_every_store!(
@@ -194,4 +218,5 @@ on_every_store!(
     nothing_is_sent_outside_the_window,
     what_missed_its_cut_off_expires_and_its_money_is_released,
     what_missed_its_cut_off_is_sent_anyway,
+    a_payout_is_moved_to_any_time,
 );
