@@ -56,7 +56,8 @@ async fn what_is_rechecked_is_not_sent(store: impl Store + Query) {
     assert_eq!(code(payments.desk.ask(end("a")).await), "second_person_needed");
     assert_eq!(status(payments.desk.ask(end("b")).await), "ENDED");
     payments.desk.now += SignedDuration::from_hours(1);
-    let effects = payments.claim(LANE).await;
+    assert_eq!(payments.claim(LANE).await, [], "it goes back into its queue");
+    let effects = payments.claim(&submit_lane("wallet")).await;
     assert!(matches!(call(&effects[0]).order, Order::Submit { .. }), "{effects:?}");
     assert_eq!(call(&effects[0]).reference, waiting.reference);
 }

@@ -106,7 +106,8 @@ fn a_queue_exists_while_something_waits() {
     let two = queue(2, Some(7));
     assert_eq!(after(&stays(0), None, 50), None, "nothing came");
     assert_eq!(after(&stays(-2), Some(&two), 50), None);
-    assert_eq!(stays(1).after(Some(&two), None, position(100, 0).0), None, "no due row is there");
+    let lost = stays(1).after(Some(&two), None, position(100, 0).0).unwrap();
+    assert_eq!((lost.waiting, lost.first), (3, two.first), "no due row is there: it is kept");
     let new = after(&stays(3), None, 50).unwrap();
     assert_eq!((new.waiting, new.first, new.pass), (3, position(50, 1), None));
     assert_eq!((new.weight, new.limit), (100, None), "no record of the merchant was read");

@@ -95,9 +95,10 @@ fn what_the_channel_cannot_prove_waits_until_the_restore_is_ended() {
     // The channel is ended: the payout goes on where it was.
     let due = payout.due_at().unwrap();
     let ended = super::context(&channel, due);
-    let step = step(&payout, &Event::Due, &ended).unwrap();
-    assert!(matches!(step.effect, Some(Effect::Submit { attempt: 1, .. })));
-    assert_eq!(step.payout.recheck, None);
+    let released = step(&payout, &Event::Due, &ended).unwrap();
+    assert_eq!((released.effect, &released.payout.recheck), (None, &None), "into its queue");
+    let sent = step(&released.payout, &Event::Due, &ended).unwrap();
+    assert!(matches!(sent.effect, Some(Effect::Submit { attempt: 1, .. })));
 }
 
 #[test]
